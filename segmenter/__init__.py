@@ -1,0 +1,62 @@
+"""Say where one topic of a text ends and the next begins, and cut the text there.
+
+.. code-block:: python
+
+    from segmenter import Segmenter
+
+    segmenter = Segmenter.from_pretrained()
+    for chunk in segmenter.segment(text).chunks:
+        print(chunk.start, chunk.end, chunk.text)
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from segmenter.config import ChunkConfig as ChunkConfig
+    from segmenter.document import Chunk as Chunk
+    from segmenter.document import Sentence as Sentence
+    from segmenter.errors import CheckpointError as CheckpointError
+    from segmenter.errors import ConfigError as ConfigError
+    from segmenter.errors import InputError as InputError
+    from segmenter.errors import SegmenterError as SegmenterError
+    from segmenter.readability import UnreadableTextWarning as UnreadableTextWarning
+    from segmenter.segmentation import Segmentation as Segmentation
+    from segmenter.segmenter import Segmenter as Segmenter
+
+_HOME = {
+    "CheckpointError": "errors",
+    "Chunk": "document",
+    "ChunkConfig": "config",
+    "ConfigError": "errors",
+    "InputError": "errors",
+    "Segmentation": "segmentation",
+    "Segmenter": "segmenter",
+    "SegmenterError": "errors",
+    "Sentence": "document",
+    "UnreadableTextWarning": "readability",
+}
+
+__all__ = [
+    "CheckpointError",
+    "Chunk",
+    "ChunkConfig",
+    "ConfigError",
+    "InputError",
+    "Segmentation",
+    "Segmenter",
+    "SegmenterError",
+    "Sentence",
+    "UnreadableTextWarning",
+]
+
+
+def __getattr__(name: str) -> object:
+    # Lazily, so that `import segmenter` loads neither torch nor transformers.
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

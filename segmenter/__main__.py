@@ -1,0 +1,6 @@
+"""``python -m segmenter``."""
+
+from segmenter.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,297 @@
+"""Checkpoint folders: model, tokenizer and settings, read and written.
+
+A folder is a plain ``transformers`` sequence classifier of two labels with a ``segmenter.json``
+beside it. Without that file the defaults of the published recipe hold. Weights are read and written
+as safetensors only.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from segmenter.config import CheckpointConfig
+from segmenter.errors import CheckpointError, ConfigError
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+__all__ = ["SETTINGS_FILE", "Checkpoint", "locate", "shipped_model", "write_checkpoint"]
+
+SETTINGS_FILE = "segmenter.json"
+SHIPPED = "minilm-l6-enwiki"
+"""Folder of the shipped model under ``models/``."""
+
+_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_HUB_FILES = ["*.json", "*.safetensors", "*.txt", "*.model"]
+_PICKLED = ("pytorch_model.bin", "model.pt", "model.pth", "pytorch_model.bin.index.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A loaded checkpoint.
+
+    :ivar folder: Where it was read from.
+    :ivar model: The classifier, in float32, on the CPU.
+    :ivar tokenizer: Its tokenizer.
+    :ivar config: Its settings.
+    :ivar max_positions: Most tokens of a window, special ones included.
+    :ivar cls_id: Id of the first token of a window.
+    :ivar sep_id: Id of the separator.
+    :ivar pad_id: Id of padding.
+    :ivar mark_id: Id of the paragraph mark, or None if the checkpoint knows no marks.
+    """
+
+    folder: Path
+    model: "PreTrainedModel"
+    tokenizer: "PreTrainedTokenizerBase"
+    config: CheckpointConfig
+    max_positions: int
+    cls_id: int
+    sep_id: int
+    pad_id: int
+    mark_id: int | None
+
+    @classmethod
+    def load(cls, folder: Path) -> "Checkpoint":
+        """Read a folder.
+
+        :param folder: The checkpoint.
+        :return: The loaded checkpoint.
+        :raises CheckpointError: If a file is missing or damaged, or is not what this package needs.
+        """
+        _check_files(folder)
+        config, has_settings = _read_settings(folder)
+        model = _load_model(folder)
+        if not has_settings:
+            config = replace(config, boundary_label=_boundary_label(model.config))
+        tokenizer = _load_tokenizer(folder)
+        ids = {name: getattr(tokenizer, f"{name}_token_id") for name in ("cls", "sep", "pad")}
+        if missing := [name for name, value in ids.items() if value is None]:
+            raise CheckpointError(
+                f"the tokenizer in {folder} has no {', '.join(missing)} token, which windows are made of; "
+                "expected a BERT-like encoder"
+            )
+        mark_id = None
+        if config.paragraph_mark is not None:
+            mark_id = tokenizer.backend_tokenizer.token_to_id(config.paragraph_mark)
+            if mark_id is None:
+                raise CheckpointError(
+                    f"{SETTINGS_FILE} in {folder} names the paragraph mark {config.paragraph_mark!r}, "
+                    "which its tokenizer does not have"
+                )
+        return cls(
+            folder=folder,
+            model=model,
+            tokenizer=tokenizer,
+            config=config,
+            max_positions=min(_positions(model), tokenizer.model_max_length),
+            cls_id=ids["cls"],
+            sep_id=ids["sep"],
+            pad_id=ids["pad"],
+            mark_id=mark_id,
+        )
+
+
+def shipped_model() -> Path:
+    """Find the model that comes with the package.
+
+    :return: Its folder.
+    :raises CheckpointError: If this installation has none.
+    """
+    package = Path(__file__).parent
+    candidates = (package / "shipped" / SHIPPED, package.parent / "models" / SHIPPED)
+    for folder in candidates:
+        if folder.is_dir():
+            return folder
+    raise CheckpointError(f"found no shipped model at {candidates[0]}: install the package anew")
+
+
+def locate(source: str | os.PathLike[str] | None, revision: str | None = None) -> Path:
+    """Find a checkpoint: the shipped one, a local folder, or one on the hub.
+
+    :param source: None, a folder, or a hub name.
+    :param revision: Branch, tag or commit on the hub.
+    :return: A local folder.
+    :raises CheckpointError: If there is no such folder and no such name.
+    """
+    if source is None:
+        return shipped_model()
+    folder = Path(source).expanduser()
+    if folder.is_dir():
+        return folder
+    if folder.exists():
+        raise CheckpointError(f"got the file {folder} as a model, expected a checkpoint folder")
+    name = os.fspath(source)
+    if not _HUB_NAME.fullmatch(name) or name.startswith("."):
+        raise CheckpointError(f"got model {name!r}, but there is no such folder")
+    # Imported here: only a hub name needs it.
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        return Path(snapshot_download(name, revision=revision, allow_patterns=_HUB_FILES))
+    except (OSError, HFValidationError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise CheckpointError(
+            f"got model {name!r}, which is no folder here and could not be had from the hub ({reason}); "
+            "expected a checkpoint folder or the name of a model that is reachable or cached"
+        ) from error
+
+
+def write_checkpoint(
+    model: "PreTrainedModel",
+    tokenizer: "PreTrainedTokenizerBase",
+    config: CheckpointConfig,
+    folder: Path,
+) -> None:
+    """Write a checkpoint that any loader of the ecosystem can read.
+
+    Weights are stored in float16, while ``config.json`` asks for float32, so that a plain load
+    computes in float32.
+
+    :param model: The classifier.
+    :param tokenizer: Its tokenizer.
+    :param config: Its settings.
+    :param folder: Where to; made if it is missing.
+    """
+    import torch
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    state = {
+        name: (value.half() if value.is_floating_point() else value).contiguous()
+        for name, value in model.state_dict().items()
+    }
+    save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+    config_out = deepcopy(model.config)
+    config_out.dtype = torch.float32
+    config_out.architectures = [type(model).__name__]
+    config_out.to_json_file(folder / "config.json")
+    tokenizer.save_pretrained(folder)
+    (folder / SETTINGS_FILE).write_text(config.to_json(), encoding="utf-8")
+
+
+def _check_files(folder: Path) -> None:
+    if not (folder / "config.json").is_file():
+        raise CheckpointError(
+            f"{folder} has no config.json, expected a checkpoint folder with config.json, "
+            "model.safetensors and a tokenizer"
+        )
+    weights = sorted(folder.glob("*.safetensors"))
+    if not weights:
+        if pickled := [name for name in _PICKLED if (folder / name).exists()]:
+            raise CheckpointError(
+                f"{folder} has its weights only as {pickled[0]}, a pickle, which can run code when it is "
+                "loaded; convert them to model.safetensors first (save_pretrained of transformers does)"
+            )
+        raise CheckpointError(f"{folder} has no model.safetensors")
+    from safetensors import SafetensorError, safe_open
+
+    for path in weights:
+        try:
+            with safe_open(path, framework="numpy"):
+                pass
+        except SafetensorError as error:
+            raise CheckpointError(
+                f"{path} is damaged or cut short ({error}); copy or download it again"
+            ) from error
+
+
+def _read_settings(folder: Path) -> tuple[CheckpointConfig, bool]:
+    path = folder / SETTINGS_FILE
+    if not path.is_file():
+        return CheckpointConfig(), False
+    try:
+        return CheckpointConfig.from_json(path.read_text(encoding="utf-8")), True
+    except (ConfigError, UnicodeDecodeError) as error:
+        raise CheckpointError(f"cannot read {path}: {error}") from error
+
+
+def _load_model(folder: Path) -> "PreTrainedModel":
+    import torch
+    from transformers import AutoConfig, AutoModelForSequenceClassification
+
+    try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError, KeyError) as error:
+        raise CheckpointError(f"cannot read {folder / 'config.json'}: {error}") from error
+    if config.num_labels != 2:
+        raise CheckpointError(
+            f"the model in {folder} has {config.num_labels} labels, expected 2 (same section, different "
+            "section); train it as a pair classifier first"
+        )
+    try:
+        with _quiet_transformers():
+            model, report = AutoModelForSequenceClassification.from_pretrained(
+                folder,
+                config=config,
+                dtype=torch.float32,
+                use_safetensors=True,
+                local_files_only=True,
+                output_loading_info=True,
+            )
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise CheckpointError(f"cannot load the model in {folder}: {error}") from error
+    if missing := sorted(report["missing_keys"]):
+        raise CheckpointError(
+            f"the weights in {folder} lack {', '.join(missing[:4])}{' and more' if missing[4:] else ''}: "
+            "expected a sequence classifier, not a bare encoder; train it first"
+        )
+    loaded: PreTrainedModel = model
+    return loaded
+
+
+def _load_tokenizer(folder: Path) -> "PreTrainedTokenizerBase":
+    from transformers import AutoTokenizer
+
+    try:
+        with _quiet_transformers():
+            tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+                folder, local_files_only=True, use_fast=True
+            )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"cannot load the tokenizer in {folder}, expected tokenizer.json or vocab.txt: {error}"
+        ) from error
+    if not tokenizer.is_fast:
+        raise CheckpointError(
+            f"the tokenizer in {folder} has no fast form; save it with tokenizer.json "
+            "(save_pretrained of a fast tokenizer does)"
+        )
+    return tokenizer
+
+
+@contextmanager
+def _quiet_transformers() -> Iterator[None]:
+    """Keep progress bars and load reports of transformers off a user's terminal."""
+    from transformers.utils import logging
+
+    shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _boundary_label(config: "PretrainedConfig") -> int:
+    """Label 1, unless the names of the labels say otherwise."""
+    return 0 if str(config.id2label.get(0, "")).upper() == "DIFFERENT" else 1
+
+
+def _positions(model: "PreTrainedModel") -> int:
+    """Positions a text may take: RoBERTa's kind spends its first ones on padding."""
+    total: int = model.config.max_position_embeddings
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings"):
+            padding: int | None = getattr(module, "padding_idx", None)
+            return total if padding is None else total - padding - 1
+    return total

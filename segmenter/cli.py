@@ -1,0 +1,229 @@
+"""The command ``segmenter``: thin commands over the package."""
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from segmenter.errors import InputError, SegmenterError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="segmenter",
+    help="Say where one topic of a text ends and the next begins, and cut the text there.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+class OutputFormat(StrEnum):
+    """How chunks are printed."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+
+
+class SentenceChoice(StrEnum):
+    """How a text is split into sentences."""
+
+    AUTO = "auto"
+    LINES = "lines"
+
+
+Model = Annotated[
+    str | None,
+    typer.Option(help="Checkpoint folder or hub name.", show_default="the shipped model"),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(help="Cut where P(boundary) is above it, 0 to 1.", show_default="the checkpoint's"),
+]
+Sentences = Annotated[
+    SentenceChoice | None,
+    typer.Option(help="auto: by sentencex. lines: every line is one.", show_default="the checkpoint's"),
+]
+Encoding = Annotated[str, typer.Option(help="Of the files; a UTF-8 byte order mark is fine.")]
+Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Text files; - is the standard input.")]
+
+
+@app.command()
+def segment(
+    files: Files,
+    model: Model = None,
+    threshold: Threshold = None,
+    sentences: Sentences = None,
+    output_format: Annotated[OutputFormat, typer.Option("--format", help="How to print.")] = OutputFormat.TEXT,
+    encoding: Encoding = "utf-8",
+) -> None:
+    """Cut texts into chunks.
+
+    jsonl prints one object a chunk: doc, index, start, end, text, token_count, probability (of the
+    boundary that opens it; null for the first).
+
+    Example: segmenter segment report.txt --format jsonl
+    """
+    from segmenter.segmenter import Segmenter
+
+    with _reported():
+        segmenter = Segmenter.from_pretrained(
+            model, threshold=threshold, sentences=sentences.value if sentences else None
+        )
+        names: list[str] = []
+        failures: list[str] = []
+        results = segmenter.segment_many(
+            _texts(files, encoding, names, failures), show_progress=sys.stderr.isatty()
+        )
+        for number, result in enumerate(results):
+            for chunk in result.chunks:
+                if output_format is OutputFormat.JSONL:
+                    row = {
+                        "doc": names[number],
+                        "index": chunk.index,
+                        "start": chunk.start,
+                        "end": chunk.end,
+                        "text": chunk.text,
+                        "token_count": chunk.token_count,
+                        "probability": chunk.probability,
+                    }
+                    typer.echo(json.dumps(row, ensure_ascii=False))
+                else:
+                    chance = "" if chunk.probability is None else f" · p = {chunk.probability:.2f}"
+                    typer.echo(
+                        f"── {names[number]} · chunk {chunk.index} · {chunk.start}–{chunk.end} · "
+                        f"{chunk.token_count} tokens{chance}"
+                    )
+                    typer.echo(chunk.text.strip("\r\n"))
+                    typer.echo()
+        _fail_after(failures)
+
+
+@app.command()
+def boundaries(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A text file; - is the standard input.")],
+    model: Model = None,
+    threshold: Threshold = None,
+    sentences: Sentences = None,
+    encoding: Encoding = "utf-8",
+) -> None:
+    """Print a line a gap: number and offset of the sentence behind it, P(boundary), label.
+
+    Columns are separated by tabs. A gap that was not scored has probability 0.
+
+    Example: segmenter boundaries report.txt
+    """
+    from segmenter.segmenter import Segmenter
+
+    with _reported():
+        text = _read(file, encoding)
+        segmenter = Segmenter.from_pretrained(
+            model, threshold=threshold, sentences=sentences.value if sentences else None
+        )
+        result = segmenter.segment(text, show_progress=sys.stderr.isatty())
+        cut = set(result.boundaries)
+        for number, probability in enumerate(result.probabilities, start=1):
+            label = "DIFFERENT" if number in cut else "SAME"
+            typer.echo(f"{number}\t{result.sentences[number].start}\t{probability:.6f}\t{label}")
+
+
+@app.command()
+def info(model: Model = None) -> None:
+    """Print what a checkpoint is, its settings and its metrics.
+
+    Example: segmenter info --model my-checkpoint
+    """
+    from segmenter.checkpoint import Checkpoint, locate
+
+    with _reported():
+        checkpoint = Checkpoint.load(locate(model))
+        network = checkpoint.model.config
+        settings = {
+            "folder": str(checkpoint.folder),
+            "architecture": type(checkpoint.model).__name__,
+            "parameters": sum(weight.numel() for weight in checkpoint.model.parameters()),
+            "layers": network.num_hidden_layers,
+            "hidden_size": network.hidden_size,
+            "vocabulary": network.vocab_size,
+            "positions": checkpoint.max_positions,
+            **json.loads(checkpoint.config.to_json()),
+        }
+        metrics = settings.pop("metrics")
+        for name, value in settings.items():
+            typer.echo(f"{name:16} {value}")
+        for name, values in (metrics or {}).items():
+            typer.echo(f"\n{name}")
+            for key, value in values.items() if isinstance(values, dict) else [("", values)]:
+                typer.echo(f"  {key:22} {value}")
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    warnings.showwarning = _show_warning
+    app()
+
+
+def _texts(files: list[str], encoding: str, names: list[str], failures: list[str]) -> Iterator[str]:
+    """Read files one by one; a bad one is told and passed over, so that the others are not lost."""
+    for file in files:
+        try:
+            text = _read(file, encoding)
+        except InputError as error:
+            failures.append(str(error))
+            continue
+        names.append(file)
+        yield text
+
+
+def _read(file: str, encoding: str) -> str:
+    # Bytes first: reading as text would rewrite line ends, and so move offsets.
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}") from error
+    codec = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+    try:
+        return data.decode(codec)
+    except LookupError as error:
+        raise InputError(f"got --encoding {encoding}, expected one that Python knows, such as utf-8") from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"cannot read {file} as {encoding}: byte {error.start} is not valid; "
+            "name the file's encoding with --encoding, for example --encoding cp1252"
+        ) from error
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Turn a user's mistake into one line and exit code 2."""
+    try:
+        yield
+    except SegmenterError as error:
+        _fail_after([str(error)])
+
+
+def _fail_after(failures: list[str]) -> None:
+    if failures:
+        for failure in failures:
+            typer.echo(f"segmenter: {' '.join(failure.split())}", err=True)
+        _exit(2)
+
+
+def _exit(code: int) -> NoReturn:
+    raise typer.Exit(code)
+
+
+def _show_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: object
+) -> None:
+    typer.echo(f"segmenter: warning: {message}", err=True)

@@ -1,0 +1,118 @@
+"""Settings: how to cut, and what a checkpoint was trained for."""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, Self
+
+from segmenter.errors import ConfigError
+
+__all__ = ["Candidates", "CheckpointConfig", "ChunkConfig", "Context"]
+
+Context = Literal["sentence"] | int
+"""``"sentence"``: one sentence a side. A number: as many sentences as fill that many tokens a side."""
+
+Candidates = Literal["auto", "all", "paragraphs"]
+"""Which gaps are scored."""
+
+
+def check_threshold(threshold: float) -> None:
+    """Check a threshold.
+
+    :param threshold: Expected to be 0 to 1.
+    :raises ConfigError: If it is not.
+    """
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+        raise ConfigError(f"got threshold={threshold!r}, expected a number from 0 to 1")
+
+
+def check_candidates(candidates: str) -> None:
+    """Check the name of a choice of gaps.
+
+    :param candidates: Expected to be ``auto``, ``all`` or ``paragraphs``.
+    :raises ConfigError: If it is not.
+    """
+    if candidates not in ("auto", "all", "paragraphs"):
+        raise ConfigError(f"got candidates={candidates!r}, expected 'auto', 'all' or 'paragraphs'")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChunkConfig:
+    """How to cut.
+
+    :ivar threshold: Gaps above it are cut, 0 to 1. None: the threshold there was.
+    """
+
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None:
+            check_threshold(self.threshold)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckpointConfig:
+    """What ``segmenter.json`` says about a checkpoint.
+
+    The defaults are those of the published recipe, for folders without that file.
+
+    :ivar format_version: Of the file.
+    :ivar context: What stood on each side of a gap in training.
+    :ivar threshold: Gaps above it are cut, 0 to 1.
+    :ivar boundary_label: Index of the label that means a boundary, 0 or 1.
+    :ivar sentences: How texts are split: ``"auto"`` or ``"lines"``.
+    :ivar candidates: Which gaps are scored.
+    :ivar paragraph_mark: The token that tells the model of a paragraph break; None if the
+        checkpoint knows no marks.
+    :ivar metrics: Measured figures, for people to read.
+    """
+
+    format_version: int = 1
+    context: Context = "sentence"
+    threshold: float = 0.5
+    boundary_label: int = 1
+    sentences: Literal["auto", "lines"] = "auto"
+    candidates: Candidates = "auto"
+    paragraph_mark: str | None = None
+    metrics: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.format_version != 1:
+            raise ConfigError(
+                f"got format_version={self.format_version!r}, expected 1: "
+                "the checkpoint was made by another version of segmenter; upgrade it"
+            )
+        is_width = isinstance(self.context, int) and not isinstance(self.context, bool) and self.context > 0
+        if self.context != "sentence" and not is_width:
+            raise ConfigError(f"got context={self.context!r}, expected 'sentence' or tokens a side")
+        check_threshold(self.threshold)
+        check_candidates(self.candidates)
+        if self.boundary_label not in (0, 1):
+            raise ConfigError(f"got boundary_label={self.boundary_label!r}, expected 0 or 1")
+        if self.sentences not in ("auto", "lines"):
+            raise ConfigError(f"got sentences={self.sentences!r}, expected 'auto' or 'lines'")
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read the settings of a checkpoint.
+
+        :param text: The content of ``segmenter.json``.
+        :return: The settings.
+        :raises ConfigError: If it is not a JSON object of these settings.
+        """
+        try:
+            values = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ConfigError(f"expected JSON: {error}") from error
+        if not isinstance(values, dict):
+            raise ConfigError(f"got a JSON {type(values).__name__}, expected an object")
+        known = {field.name for field in fields(cls)}
+        if unknown := sorted(values.keys() - known):
+            raise ConfigError(f"got unknown settings {unknown}, expected some of {sorted(known)}")
+        return cls(**values)
+
+    def to_json(self) -> str:
+        """Write the settings as they stand in ``segmenter.json``.
+
+        :return: JSON text.
+        """
+        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,32 @@
+"""The exceptions of this package.
+
+.. code-block:: text
+
+    SegmenterError
+    ├── ConfigError (also ValueError)       a setting is out of its range
+    ├── InputError (also ValueError)        a text or document cannot be used as it is
+    │   └── DataError                       a labelled document does not have the expected layout
+    └── CheckpointError (also OSError)      a checkpoint folder cannot be loaded or written
+"""
+
+__all__ = ["CheckpointError", "ConfigError", "DataError", "InputError", "SegmenterError"]
+
+
+class SegmenterError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class ConfigError(SegmenterError, ValueError):
+    """A setting is out of its range or contradicts another one."""
+
+
+class InputError(SegmenterError, ValueError):
+    """A text or document cannot be used as it is."""
+
+
+class DataError(InputError):
+    """A labelled document does not have the expected layout."""
+
+
+class CheckpointError(SegmenterError, OSError):
+    """A checkpoint folder cannot be loaded or written."""

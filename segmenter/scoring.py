@@ -1,0 +1,163 @@
+"""From windows to probabilities: batches of like length across documents, order restored."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segmenter.errors import ConfigError
+from segmenter.windows import WindowBuilder, Windows
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel
+
+__all__ = ["Scorer", "TorchScorer", "score_windows", "sigmoid"]
+
+logger = logging.getLogger(__name__)
+
+_CPU_BATCH_TOKENS = 4096
+_GPU_BATCH_TOKENS = 65536
+
+
+class Scorer(Protocol):
+    """Runs a model on one batch. The only thing a backend has to do."""
+
+    @property
+    def batch_tokens(self) -> int:
+        """Tokens of a batch that suit the device, padding included."""
+        ...
+
+    def logits(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Run the model.
+
+        :param input_ids: *Shape:* ``(batch, length)``.
+        :param attention_mask: 1 for a token, 0 for padding. *Shape:* ``(batch, length)``.
+        :return: Logits in float32. *Shape:* ``(batch, 2)``.
+        :raises MemoryError: If the batch does not fit; a smaller one may.
+        """
+        ...
+
+
+class TorchScorer:
+    """Runs a PyTorch model.
+
+    :param model: A sequence classifier of two labels.
+    :param device: ``"auto"`` (a GPU where there is one), or a name that torch knows.
+    :raises ConfigError: If there is no such device.
+    """
+
+    def __init__(self, model: "PreTrainedModel", device: str = "auto") -> None:
+        self._device = _resolve_device(device)
+        self._model = model.to(self._device).eval()
+
+    @property
+    def device(self) -> str:
+        """The device the model runs on, as torch writes it."""
+        return str(self._device)
+
+    @property
+    def batch_tokens(self) -> int:
+        """Tokens of a batch that suit the device, padding included."""
+        return _CPU_BATCH_TOKENS if self._device.type == "cpu" else _GPU_BATCH_TOKENS
+
+    def logits(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Run the model.
+
+        :param input_ids: *Shape:* ``(batch, length)``.
+        :param attention_mask: 1 for a token, 0 for padding. *Shape:* ``(batch, length)``.
+        :return: Logits in float32. *Shape:* ``(batch, 2)``.
+        :raises MemoryError: If the batch does not fit; a smaller one may.
+        """
+        import torch
+
+        try:
+            with torch.inference_mode():
+                output = self._model(
+                    input_ids=torch.from_numpy(input_ids).to(self._device),
+                    attention_mask=torch.from_numpy(attention_mask).to(self._device),
+                )
+                result: NDArray[np.float32] = output.logits.float().cpu().numpy()
+        except RuntimeError as error:
+            # The CPU's allocator has no error class of its own.
+            if isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error):
+                raise MemoryError(str(error)) from error
+            raise
+        return result
+
+
+def score_windows(
+    scorer: Scorer,
+    builder: WindowBuilder,
+    pad_id: int,
+    documents: Sequence[Windows],
+    *,
+    batch_tokens: int | None = None,
+    on_batch: Callable[[int], object] | None = None,
+) -> list[NDArray[np.float32]]:
+    """Score the windows of several documents together.
+
+    :param scorer: Runs the model.
+    :param builder: Lays batches out.
+    :param pad_id: The token to fill up with.
+    :param documents: The windows of each document; some may have none.
+    :param batch_tokens: Tokens of a batch, padding included. None: what suits the device. Where the
+        memory does not suffice it is halved.
+    :param on_batch: Called with the number of windows of every batch that is done.
+    :return: Logit of boundary minus logit of no boundary, label 1 over label 0, for each window, in
+        the order given. *Shape:* ``(n_windows,)`` each.
+    :raises MemoryError: If even a single window does not fit.
+    """
+    counts = [len(windows) for windows in documents]
+    owner = np.repeat(np.arange(len(documents)), counts)
+    number = np.concatenate([np.arange(count) for count in (0, *counts)])
+    lengths = np.concatenate([np.zeros(0, np.int64), *(windows.lengths for windows in documents)])
+    budget = batch_tokens or scorer.batch_tokens
+    margins = np.zeros(len(owner), dtype=np.float32)
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        batch = order[start : start + max(1, budget // int(lengths[order[start]]))]
+        sides = [documents[owner[index]].sides(number[index]) for index in batch]
+        try:
+            logits = scorer.logits(*builder.pad(sides, pad_id))
+        except MemoryError:
+            if len(batch) == 1:
+                raise
+            budget = max(1, budget // 2)
+            logger.warning("out of memory: going on with batches of %d tokens", budget)
+            continue
+        margins[batch] = logits[:, 1] - logits[:, 0]
+        start += len(batch)
+        if on_batch is not None:
+            on_batch(len(batch))
+    return np.split(margins, np.cumsum(counts)[:-1]) if counts else []
+
+
+def sigmoid(margins: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Turn differences of two logits into probabilities, as a softmax over both would.
+
+    :param margins: Any finite numbers.
+    :return: 0 to 1. *Shape:* as ``margins``.
+    """
+    # Through tanh, which does not overflow.
+    return (0.5 * (1.0 + np.tanh(0.5 * margins.astype(np.float64)))).astype(np.float32)
+
+
+def _resolve_device(device: str) -> "torch.device":
+    import torch
+
+    if device == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        found = torch.device(device)
+        torch.empty(0, device=found)
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError(
+            f"got device={device!r}, expected 'auto', 'cpu' or a GPU this machine has, such as 'cuda': {error}"
+        ) from error
+    return found

@@ -1,0 +1,162 @@
+"""From text to lossless sentence spans.
+
+Whatever a splitter says, the spans cover the text from its first character to its last: a sentence
+ends where the next one begins, white space belongs to the sentence before it, leading white space
+to the first one.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+import sentencex
+from numpy.typing import NDArray
+
+from segmenter.document import Sentence
+from segmenter.errors import ConfigError, InputError
+from segmenter.tokenizing import replace_surrogates
+
+__all__ = [
+    "LineSplitter",
+    "SentenceSplitter",
+    "SentencexSplitter",
+    "Sentences",
+    "paragraph_flags",
+    "resolve_splitter",
+    "split_sentences",
+]
+
+_NEWLINE = r"(?>\r\n|\n|\r)"
+_LINE_END = re.compile(_NEWLINE)
+_BLANK_LINES = re.compile(rf"{_NEWLINE}[^\S\r\n]*{_NEWLINE}\s*")
+_INK = re.compile(r"\S")
+
+
+@runtime_checkable
+class SentenceSplitter(Protocol):
+    """Finds where sentences start. Any object with this method will do."""
+
+    def starts(self, text: str) -> Iterable[int]:
+        """Find the sentences of a text without blank lines.
+
+        :param text: Part of a document, with neither lone surrogates nor blank lines.
+        :return: The offset of the first character of each sentence, in characters, from 0 to
+            ``len(text)``. White space may be on either side; the first offset may be left out.
+        """
+        ...
+
+
+Sentences = Literal["auto", "lines"] | SentenceSplitter
+"""``"auto"``: by sentencex. ``"lines"``: every line is a sentence. Or a splitter of your own."""
+
+
+class SentencexSplitter:
+    """Sentences by the rules of sentencex, which knows about 300 languages.
+
+    :param language: An ISO 639 code. A language it does not know falls back to a related one.
+    """
+
+    def __init__(self, language: str = "en") -> None:
+        self._language = language
+
+    def starts(self, text: str) -> list[int]:
+        """Find the sentences of a text.
+
+        :param text: Any text without lone surrogates.
+        :return: Start offsets.
+        """
+        return [found["start_index"] for found in sentencex.get_sentence_boundaries(self._language, text)]
+
+
+class LineSplitter:
+    r"""Every line is a sentence; lines end at ``\n``, ``\r\n`` or ``\r`` only."""
+
+    def starts(self, text: str) -> list[int]:
+        """Find the lines of a text.
+
+        :param text: Any text.
+        :return: Start offsets.
+        """
+        return [0, *(match.end() for match in _LINE_END.finditer(text))]
+
+
+def resolve_splitter(sentences: Sentences) -> SentenceSplitter:
+    """Turn the user's choice into a splitter.
+
+    :param sentences: A name or a splitter.
+    :return: The splitter.
+    :raises ConfigError: If it is neither.
+    """
+    if isinstance(sentences, str):
+        if sentences == "auto":
+            return SentencexSplitter()
+        if sentences == "lines":
+            return LineSplitter()
+    elif isinstance(sentences, SentenceSplitter):
+        return sentences
+    raise ConfigError(
+        f"got sentences={sentences!r}, expected 'auto', 'lines' or an object with a method starts(text)"
+    )
+
+
+def split_sentences(text: str, splitter: SentenceSplitter) -> list[Sentence]:
+    """Split a text into sentences that, joined, are the text.
+
+    A blank line always ends a sentence, and the next one starts a paragraph.
+
+    :param text: Any string, lone surrogates included.
+    :param splitter: Finds the sentences between blank lines.
+    :return: The sentences in order; none for an empty text, one for a blank text.
+    :raises InputError: If the splitter gives an offset outside of its text.
+    """
+    if not text:
+        return []
+    readable = replace_surrogates(text)
+    starts: list[int] = [0]
+    opens_paragraph: list[bool] = [False]
+    for block_start, block_end in _blocks(readable):
+        block = readable[block_start:block_end]
+        for number, offset in enumerate(_inked_starts(block, splitter)):
+            start = block_start + offset
+            if start <= starts[-1] or not starts[-1] and not _INK.search(readable, 0, start):
+                continue
+            starts.append(start)
+            opens_paragraph.append(number == 0)
+    ends = [*starts[1:], len(text)]
+    return [
+        Sentence(text=text[start:end], start=start, end=end, starts_paragraph=flag)
+        for start, end, flag in zip(starts, ends, opens_paragraph, strict=True)
+    ]
+
+
+def paragraph_flags(sentences: Sequence[Sentence]) -> NDArray[np.bool_]:
+    """Which sentences start a paragraph after a blank line.
+
+    :param sentences: The sentences of a document.
+    :return: A flag each; never set for the first. *Shape:* ``(n_sentences,)``.
+    """
+    return np.array([sentence.starts_paragraph for sentence in sentences], dtype=np.bool_)
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Spans between blank lines; they bound what a splitter sees, and its memory."""
+    start = 0
+    for match in _BLANK_LINES.finditer(text):
+        yield start, match.start()
+        start = match.end()
+    yield start, len(text)
+
+
+def _inked_starts(block: str, splitter: SentenceSplitter) -> list[int]:
+    """Sentence starts of a block, each moved on to its first character that is not white space."""
+    found = set()
+    for start in (0, *splitter.starts(block)):
+        if not 0 <= start <= len(block):
+            raise InputError(
+                f"got sentence start {start} from {type(splitter).__name__}, "
+                f"expected 0 to {len(block)}: offsets count characters of the given text"
+            )
+        if ink := _INK.search(block, start):
+            found.add(ink.start())
+    return sorted(found)

