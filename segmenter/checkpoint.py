@@ -28,6 +28,7 @@ SHIPPED = "minilm-l6-enwiki"
 
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _HUB_FILES = ["*.json", "*.safetensors", "*.txt", "*.model"]
+_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 _PICKLED = ("pytorch_model.bin", "model.pt", "model.pth", "pytorch_model.bin.index.json")
 
 
@@ -249,6 +250,9 @@ def _load_model(folder: Path) -> "PreTrainedModel":
 def _load_tokenizer(folder: Path) -> "PreTrainedTokenizerBase":
     from transformers import AutoTokenizer
 
+    # Without a vocabulary transformers would make an empty tokenizer.
+    if not any(path for pattern in _TOKENIZERS for path in folder.glob(pattern)):
+        raise CheckpointError(f"{folder} has no tokenizer, expected tokenizer.json or vocab.txt")
     try:
         with _quiet_transformers():
             tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
@@ -256,7 +260,7 @@ def _load_tokenizer(folder: Path) -> "PreTrainedTokenizerBase":
             )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
-            f"cannot load the tokenizer in {folder}, expected tokenizer.json or vocab.txt: {error}"
+            f"cannot load the tokenizer in {folder}: {error}"
         ) from error
     if not tokenizer.is_fast:
         raise CheckpointError(

@@ -1,6 +1,8 @@
 """How much of a text the vocabulary of a model can read."""
 
+import sys
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,11 +65,10 @@ class Vocabulary:
         spelt = np.logical_and.reduceat(self._spelt[ids], np.flatnonzero(starts))
         return float(spelt.mean()) if len(spelt) >= _FEWEST_WORDS else 0.0
 
-    def warn(self, ids: NDArray[np.int32], stacklevel: int) -> None:
+    def warn(self, ids: NDArray[np.int32]) -> None:
         """Warn of a text that the model cannot read.
 
         :param ids: Tokens of the text. *Shape:* ``(n_tokens,)``.
-        :param stacklevel: Of the warning, counted from the caller.
         """
         share = self.unreadable_share(ids)
         if share > _LIMIT:
@@ -76,5 +77,14 @@ class Vocabulary:
                 "to it or in single letters, so its boundaries mean little; fine-tune a multilingual "
                 "encoder on such texts",
                 UnreadableTextWarning,
-                stacklevel=stacklevel + 1,
+                stacklevel=_level_of_caller(),
             )
+
+
+def _level_of_caller() -> int:
+    """How many frames up the stack a user's code is, as ``warnings.warn`` counts from our caller."""
+    package = str(Path(__file__).parent)
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from segmenter.checkpoint import Checkpoint, locate, write_checkpoint
-from segmenter.config import Candidates, CheckpointConfig, Context, check_candidates, check_threshold
+from segmenter.config import Candidates, CheckpointConfig, Context
 from segmenter.document import Sentence
-from segmenter.errors import InputError
+from segmenter.errors import ConfigError, InputError
 from segmenter.readability import Vocabulary
 from segmenter.scoring import Scorer, TorchScorer, score_windows, sigmoid
 from segmenter.segmentation import Segmentation
@@ -23,8 +23,11 @@ from segmenter.windows import TokenStream, WindowBuilder, Windows, candidate_gap
 
 __all__ = ["Segmenter"]
 
-_BATCHES_A_GROUP = 32
+_BATCHES_A_GROUP = 16
 """How many batches' worth of windows are gathered from documents before the model runs."""
+
+_DOCUMENTS_A_GROUP = 1024
+"""Most documents that are gathered: blank ones have no windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class Segmenter:
     :param scorer: Runs its model.
     :param sentences: How texts are split; None: as the checkpoint says.
     :param batch_tokens: Tokens of a batch, padding included; None: what suits the device.
+    :raises ConfigError: If a setting is out of its range.
     """
 
     def __init__(
@@ -56,6 +60,8 @@ class Segmenter:
         sentences: Sentences | None = None,
         batch_tokens: int | None = None,
     ) -> None:
+        if batch_tokens is not None and batch_tokens < 1:
+            raise ConfigError(f"got batch_tokens={batch_tokens}, expected 1 or more")
         self._checkpoint = checkpoint
         self._scorer = scorer
         self._batch_tokens = batch_tokens
@@ -141,13 +147,9 @@ class Segmenter:
         :return: A result each.
         :raises InputError: If one is not a string; the results before it have been given by then.
         """
-        with tqdm(unit="gap", total=0, disable=not show_progress, dynamic_ncols=True) as bar:
-            for group in self._groups(texts):
-                bar.total += sum(len(document.windows) for document in group)
-                bar.refresh()
-                margins = self._score([document.windows for document in group], bar)
-                for document, margin in zip(group, margins, strict=True):
-                    yield self._result(document, margin)
+        documents = (self._prepare(text) for text in texts)
+        for document, probabilities in self._scored(documents, show_progress):
+            yield self._result(document, probabilities)
 
     def predict(
         self, sentences: Sequence[str], paragraphs: Sequence[int] | None = None
@@ -161,6 +163,44 @@ class Segmenter:
             ``(max(0, len(sentences) - 1),)``.
         :raises InputError: If a number is out of its range or a sentence is not a string.
         """
+        return next(self.predict_many([(sentences, paragraphs)]))
+
+    def predict_many(
+        self,
+        documents: Iterable[tuple[Sequence[str], Sequence[int] | None]],
+        *,
+        show_progress: bool = False,
+    ) -> Iterator[NDArray[np.float32]]:
+        """Score the gaps of texts that are split already, in batches that run across them.
+
+        :param documents: Sentences and paragraph starts of each, as :meth:`predict` takes them.
+        :param show_progress: Whether to show a bar on the standard error.
+        :return: What :meth:`predict` returns, for each.
+        :raises InputError: As :meth:`predict`; the results before it have been given by then.
+        """
+        prepared = (self._prepare_split(*document) for document in documents)
+        for _, probabilities in self._scored(prepared, show_progress):
+            yield probabilities
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+        """Write a checkpoint with the settings in force.
+
+        :param folder: Where to; made if it is missing.
+        """
+        write_checkpoint(
+            self._checkpoint.model, self._checkpoint.tokenizer, self.config, Path(folder)
+        )
+
+    def _prepare(self, text: str) -> _Prepared:
+        _check_text(text)
+        sentences = tuple(split_sentences(text, self._splitter))
+        return self._tokenized(
+            text, sentences, [sentence.text for sentence in sentences], paragraph_flags(sentences)
+        )
+
+    def _prepare_split(
+        self, sentences: Sequence[str], paragraphs: Sequence[int] | None
+    ) -> _Prepared:
         for sentence in sentences:
             _check_text(sentence)
         flags = np.zeros(len(sentences), dtype=np.bool_)
@@ -172,88 +212,78 @@ class Segmenter:
                 )
             flags[number] = True
         flags[:1] = False
-        _, windows = self._windows(sentences, flags)
-        (margins,) = self._score([windows], None)
-        return self._probabilities(windows, margins, len(sentences))
+        return self._tokenized("", (), sentences, flags)
 
-    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
-        """Write a checkpoint with the settings in force.
-
-        :param folder: Where to; made if it is missing.
-        """
-        write_checkpoint(
-            self._checkpoint.model, self._checkpoint.tokenizer, self.config, Path(folder)
+    def _tokenized(
+        self,
+        text: str,
+        sentences: tuple[Sentence, ...],
+        strings: Sequence[str],
+        paragraph_starts: NDArray[np.bool_],
+    ) -> _Prepared:
+        stream = TokenStream.join(
+            self._tokenizer.encode(strings), paragraph_starts, self._checkpoint.mark_id
         )
+        self._vocabulary.warn(stream.ids)
+        gaps = candidate_gaps(len(strings), paragraph_starts, self.config.candidates)
+        return _Prepared(text, sentences, stream, self._builder.build(stream, gaps))
 
-    def _groups(self, texts: Iterable[str]) -> Iterator[list[_Prepared]]:
+    def _scored(
+        self, documents: Iterable[_Prepared], show_progress: bool
+    ) -> Iterator[tuple[_Prepared, NDArray[np.float32]]]:
+        """Score documents in groups, so that batches run across them."""
+        sign = 1 if self.config.boundary_label == 1 else -1
+        with tqdm(unit="gap", total=0, disable=not show_progress, dynamic_ncols=True) as bar:
+            for group in self._groups(documents):
+                bar.total += sum(len(document.windows) for document in group)
+                bar.refresh()
+                margins = score_windows(
+                    self._scorer,
+                    self._builder,
+                    self._checkpoint.pad_id,
+                    [document.windows for document in group],
+                    batch_tokens=self._batch_tokens,
+                    on_batch=bar.update,
+                )
+                for document, margin in zip(group, margins, strict=True):
+                    probabilities = np.zeros(max(0, len(document.stream.starts) - 1), dtype=np.float32)
+                    probabilities[document.windows.gaps] = sigmoid(sign * margin)
+                    yield document, probabilities
+
+    def _groups(self, documents: Iterable[_Prepared]) -> Iterator[list[_Prepared]]:
         """Gather documents until their windows fill some batches."""
         limit = _BATCHES_A_GROUP * (self._batch_tokens or self._scorer.batch_tokens)
         group: list[_Prepared] = []
         tokens = 0
-        for text in texts:
+        rest = iter(documents)
+        while True:
             try:
-                _check_text(text)
+                document = next(rest, None)
             except InputError:
+                # A bad document must not cost the good ones before it.
                 yield group
                 raise
-            document = self._prepare(text)
+            if document is None:
+                break
             group.append(document)
             tokens += int(document.windows.lengths.sum())
-            if tokens >= limit:
+            if tokens >= limit or len(group) == _DOCUMENTS_A_GROUP:
                 yield group
                 group, tokens = [], 0
-        if group:
-            yield group
+        yield group
 
-    def _prepare(self, text: str) -> _Prepared:
-        sentences = tuple(split_sentences(text, self._splitter))
-        stream, windows = self._windows(
-            [sentence.text for sentence in sentences], paragraph_flags(sentences)
-        )
-        return _Prepared(text, sentences, stream, windows)
-
-    def _windows(
-        self, sentences: Sequence[str], paragraph_starts: NDArray[np.bool_]
-    ) -> tuple[TokenStream, Windows]:
-        config = self.config
-        tokens = self._tokenizer.encode(sentences)
-        stream = TokenStream.join(tokens, paragraph_starts, self._checkpoint.mark_id)
-        self._vocabulary.warn(stream.ids, stacklevel=4)
-        gaps = candidate_gaps(len(sentences), paragraph_starts, config.candidates)
-        return stream, self._builder.build(stream, gaps)
-
-    def _score(
-        self, documents: Sequence[Windows], bar: "tqdm[object] | None"
-    ) -> list[NDArray[np.float32]]:
-        margins = score_windows(
-            self._scorer,
-            self._builder,
-            self._checkpoint.pad_id,
-            documents,
-            batch_tokens=self._batch_tokens,
-            on_batch=None if bar is None else bar.update,
-        )
-        sign = 1 if self.config.boundary_label == 1 else -1
-        return [sign * margin for margin in margins]
-
-    def _probabilities(
-        self, windows: Windows, margins: NDArray[np.float32], n_sentences: int
-    ) -> NDArray[np.float32]:
-        probabilities = np.zeros(max(0, n_sentences - 1), dtype=np.float32)
-        probabilities[windows.gaps] = sigmoid(margins)
-        probabilities.flags.writeable = False
-        return probabilities
-
-    def _result(self, document: _Prepared, margins: NDArray[np.float32]) -> Segmentation:
-        windows, n_sentences = document.windows, len(document.sentences)
-        scored = np.zeros(max(0, n_sentences - 1), dtype=np.bool_)
+    def _result(self, document: _Prepared, probabilities: NDArray[np.float32]) -> Segmentation:
+        windows = document.windows
+        scored = np.zeros(len(probabilities), dtype=np.bool_)
         scored[windows.gaps] = True
-        scored.flags.writeable = False
+        token_counts = document.stream.ends - document.stream.starts
+        for array in (scored, token_counts, probabilities):
+            array.flags.writeable = False
         return Segmentation(
             text=document.text,
             sentences=document.sentences,
-            token_counts=document.stream.ends - document.stream.starts,
-            probabilities=self._probabilities(windows, margins, n_sentences),
+            token_counts=token_counts,
+            probabilities=probabilities,
             scored=scored,
             trimmed_gaps=int(np.count_nonzero(windows.trimmed)),
             threshold=self.config.threshold,

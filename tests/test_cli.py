@@ -1,0 +1,186 @@
+"""The command, run as its users do: in a process of its own, with real files and pipes."""
+
+import contextlib
+import json
+import os
+import pty
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from segmenter import Segmenter
+
+from .conftest import ROOT
+
+ENVIRONMENT = {**os.environ, "PYTHONWARNINGS": "default", "COLUMNS": "100"}
+
+
+def run(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "segmenter", *map(str, arguments)],
+        input=stdin, capture_output=True, check=False, env=ENVIRONMENT, timeout=300,
+    )  # fmt: skip
+
+
+def rows(output: bytes) -> list[dict[str, object]]:
+    return [json.loads(line) for line in output.decode("utf-8").splitlines()]
+
+
+def test_jsonl_is_one_object_a_chunk(tiny: Segmenter, tiny_folder: Path, tmp_path: Path) -> None:
+    texts = {"one.txt": "The harbour is old. Fog is common — 🙂.\r\nShe left school.\n", "two.txt": "", "three.txt": " \n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text.encode())
+    paths = [tmp_path / name for name in texts]
+    done = run("segment", *paths, "--model", tiny_folder, "--format", "jsonl")
+    assert done.returncode == 0
+    assert done.stderr == b""
+    expected = [
+        {
+            "doc": str(path), "index": chunk.index, "start": chunk.start, "end": chunk.end,
+            "text": chunk.text, "token_count": chunk.token_count, "probability": chunk.probability,
+        }
+        for path, text in zip(paths, texts.values(), strict=True)
+        for chunk in tiny.segment(text).chunks
+    ]  # fmt: skip
+    for row, right in zip(rows(done.stdout), expected, strict=True):
+        assert row == {**right, "probability": pytest.approx(right["probability"], abs=1e-4)}
+
+
+def test_text_shows_offsets_tokens_and_probability(tiny_folder: Path) -> None:
+    sample = ROOT / "examples" / "career.txt"
+    done = run("segment", sample, "--model", tiny_folder, "--sentences", "lines", "--threshold", "0.6")
+    assert done.returncode == 0
+    assert done.stderr == b""
+    output = done.stdout.decode("utf-8")
+    assert f"── {sample} · chunk 0 · 0–" in output
+    assert "tokens · p = 0." in output
+    assert "\x1b" not in output
+    for line in sample.read_text(encoding="utf-8").splitlines():
+        assert line in output
+
+
+def test_standard_input_and_threshold(tiny_folder: Path) -> None:
+    text = b"The harbour is old. Fog is common. She left school."
+    for threshold, n_chunks in ((0, 3), (1, 1)):
+        done = run("segment", "-", "--model", tiny_folder, "--format", "jsonl", "--threshold", threshold, stdin=text)
+        assert [row["doc"] for row in rows(done.stdout)] == ["-"] * n_chunks
+
+
+def test_boundaries_is_one_line_a_gap(tiny: Segmenter, tiny_folder: Path, examples: dict[str, str]) -> None:
+    done = run("boundaries", ROOT / "examples" / "harbour.txt", "--model", tiny_folder)
+    assert done.returncode == 0
+    result = tiny.segment(examples["harbour.txt"])
+    lines = [line.split("\t") for line in done.stdout.decode().splitlines()]
+    assert len(lines) == len(result.sentences) - 1
+    for number, (sentence, offset, probability, label) in enumerate(lines, start=1):
+        assert int(sentence) == number
+        assert int(offset) == result.sentences[number].start
+        assert float(probability) == pytest.approx(result.probabilities[number - 1], abs=1e-4)
+        assert label == ("DIFFERENT" if number in result.boundaries else "SAME")
+
+
+def test_info(tiny_folder: Path) -> None:
+    done = run("info", "--model", tiny_folder)
+    assert done.returncode == 0
+    shown = dict(line.split(maxsplit=1) for line in done.stdout.decode().splitlines())
+    assert shown["architecture"] == "DistilBertForSequenceClassification"
+    assert shown["context"] == "12"
+    assert shown["threshold"] == "0.5"
+    assert shown["paragraph_mark"] == "[unused1]"
+
+
+def test_a_byte_order_mark_is_fine(tiny_folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "bom.txt"
+    path.write_bytes(b"\xef\xbb\xbfThe harbour is old.")
+    (row,) = rows(run("segment", path, "--model", tiny_folder, "--format", "jsonl").stdout)
+    assert (row["start"], row["end"], row["text"]) == (0, 19, "The harbour is old.")
+
+
+def test_other_encodings(tiny_folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "latin.txt"
+    path.write_bytes("Das Café liegt am Hafen.".encode("cp1252"))
+    done = run("segment", path, "--model", tiny_folder, "--format", "jsonl")
+    assert_one_line_of_error(done, "as utf-8", "--encoding cp1252")
+    (row,) = rows(run("segment", path, "--model", tiny_folder, "--format", "jsonl", "--encoding", "cp1252").stdout)
+    assert row["text"] == "Das Café liegt am Hafen."
+
+
+def assert_one_line_of_error(done: subprocess.CompletedProcess[bytes], *parts: str) -> None:
+    error = done.stderr.decode()
+    assert done.returncode == 2
+    assert error.count("\n") == 1
+    assert error.startswith("segmenter: ")
+    for part in parts:
+        assert part in error
+
+
+def test_mistakes_are_one_line_and_exit_code_2(tiny_folder: Path, tmp_path: Path) -> None:
+    sample = ROOT / "examples" / "career.txt"
+    assert_one_line_of_error(run("segment", "no-such-file", "--model", tiny_folder), "no-such-file", "No such file")
+    assert_one_line_of_error(run("segment", tmp_path, "--model", tiny_folder), "Is a directory")
+    assert_one_line_of_error(run("segment", sample, "--model", "./nowhere"), "no such folder")
+    assert_one_line_of_error(run("boundaries", sample, "--model", tiny_folder, "--threshold", "7"), "threshold=7")
+    assert_one_line_of_error(run("segment", sample, "--model", tiny_folder, "--encoding", "klingon"), "klingon")
+    assert_one_line_of_error(run("info", "--model", tmp_path), "config.json")
+
+
+def test_a_bad_file_does_not_lose_the_good_ones(tiny_folder: Path, tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
+    good.write_text("The harbour is old.")
+    bad.write_bytes(b"\xff\xfe\xfa")
+    done = run("segment", bad, good, tmp_path / "none", good, "--model", tiny_folder, "--format", "jsonl")
+    assert [row["doc"] for row in rows(done.stdout)] == [str(good)] * 2
+    assert done.returncode == 2
+    assert len(done.stderr.decode().splitlines()) == 2
+
+
+def test_wrong_options_are_told_by_the_command_line(tiny_folder: Path) -> None:
+    for arguments in (["segment"], ["segment", "-", "--format", "xml"], ["nonsense"], ["segment", "-", "--sentences", "words"]):
+        done = run(*arguments)
+        assert done.returncode == 2
+        assert b"Traceback" not in done.stderr
+
+
+def test_a_closed_pipe_ends_quietly(tiny_folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text("The harbour is old. " * 5000)
+    command = f"{sys.executable} -m segmenter segment {path} --model {tiny_folder} --threshold 0 --format jsonl | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False, env=ENVIRONMENT, timeout=300)
+    assert len(done.stdout.splitlines()) == 1
+    assert b"Traceback" not in done.stderr
+
+
+def test_an_unreadable_text_is_warned_of_in_one_line(tiny_folder: Path) -> None:
+    text = "Пристанището се намира в края на дълъг залив.".encode()
+    done = run("segment", "-", "--model", tiny_folder, stdin=text)
+    assert done.returncode == 0
+    assert done.stderr.decode().startswith("segmenter: warning: the model's vocabulary cannot read 100%")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_a_progress_bar_on_a_terminal_only(tiny_folder: Path) -> None:
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (24, 100))
+    sample = ROOT / "examples" / "career.txt"
+    done = subprocess.run(
+        [sys.executable, "-m", "segmenter", "segment", str(sample), "--model", str(tiny_folder)],
+        stdout=subprocess.PIPE, stderr=slave, check=True, env=ENVIRONMENT, timeout=300,
+    )  # fmt: skip
+    os.close(slave)
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux ends a closed terminal with an error.
+        while part := os.read(master, 100_000):
+            shown += part
+    os.close(master)
+    assert b"gap" in shown
+    assert b"gap/s" not in done.stdout
+
+
+def test_help_has_an_example_each() -> None:
+    for command in ("segment", "boundaries", "info"):
+        done = run(command, "--help")
+        assert done.returncode == 0
+        assert f"Example: segmenter {command}" in " ".join(done.stdout.decode().split())

@@ -1,0 +1,117 @@
+"""Scoring, with scorers that stand in for a model."""
+
+import logging
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from segmenter.scoring import TorchScorer, score_windows, sigmoid
+from segmenter.windows import TokenStream, WindowBuilder, Windows
+
+BUILDER = WindowBuilder(4, 20, 101, 102)
+
+
+class Adding:
+    """Scores a window by its tokens alone, and remembers the batches it saw."""
+
+    batch_tokens = 100
+
+    def __init__(self, most_tokens: int = 10**9) -> None:
+        self.most_tokens = most_tokens
+        self.shapes: list[tuple[int, ...]] = []
+
+    def logits(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> NDArray[np.float32]:
+        if input_ids.size > self.most_tokens:
+            raise MemoryError
+        self.shapes.append(input_ids.shape)
+        total = (input_ids * attention_mask).sum(axis=1) / 1000
+        return np.stack([np.zeros_like(total), total], axis=1).astype(np.float32)
+
+
+def documents(seed: int = 0) -> list[Windows]:
+    rng = np.random.default_rng(seed)
+    made = []
+    for n_sentences in (7, 1, 30, 2, 1, 12):
+        sentences = [rng.integers(5, 90, rng.integers(0, 9)).astype(np.int32) for _ in range(n_sentences)]
+        made.append(BUILDER.build(TokenStream.join(sentences), np.arange(n_sentences - 1)))
+    return made
+
+
+def expected(windows: Windows) -> list[float]:
+    return [(sum(map(int, (*left, *right))) + 101 + 2 * 102) / 1000 for left, right in map(windows.sides, range(len(windows)))]
+
+
+@pytest.mark.parametrize("budget", [None, 1, 20, 64, 10_000])
+def test_order_is_restored_across_documents(budget: int | None) -> None:
+    scorer = Adding()
+    margins = score_windows(scorer, BUILDER, 0, documents(), batch_tokens=budget)
+    for windows, margin in zip(documents(), margins, strict=True):
+        np.testing.assert_allclose(margin, expected(windows), rtol=1e-5)
+    limit = budget or scorer.batch_tokens
+    assert all(rows * length <= limit or rows == 1 for rows, length in scorer.shapes)
+    # Batches run across documents: with room for all there is one.
+    if budget == 10_000:
+        assert len(scorer.shapes) == 1
+
+
+def test_out_of_memory_halves_the_budget_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    scorer = Adding(most_tokens=30)
+    done: list[int] = []
+    with caplog.at_level(logging.WARNING, "segmenter"):
+        margins = score_windows(scorer, BUILDER, 0, documents(), batch_tokens=200, on_batch=done.append)
+    for windows, margin in zip(documents(), margins, strict=True):
+        np.testing.assert_allclose(margin, expected(windows), rtol=1e-5)
+    assert sum(done) == sum(len(windows) for windows in documents())
+    assert [record.args for record in caplog.records] == [(100,), (50,), (25,)]
+
+
+def test_out_of_memory_with_a_single_window_is_an_error() -> None:
+    with pytest.raises(MemoryError):
+        score_windows(Adding(most_tokens=5), BUILDER, 0, documents(), batch_tokens=200)
+
+
+def test_nothing_to_score() -> None:
+    assert score_windows(Adding(), BUILDER, 0, []) == []
+    (margins,) = score_windows(Adding(), BUILDER, 0, [documents()[1]])
+    assert margins.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory"), MemoryError),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"), MemoryError),
+        (RuntimeError("shapes differ"), RuntimeError),
+    ],
+)
+def test_torch_scorer_tells_out_of_memory_from_other_errors(
+    error: Exception, raised: type[Exception]
+) -> None:
+    class Failing(torch.nn.Module):
+        def forward(self, **_: torch.Tensor) -> None:
+            raise error
+
+    scorer = TorchScorer(Failing(), "cpu")  # type: ignore[arg-type]
+    with pytest.raises(raised) as caught:
+        scorer.logits(np.zeros((1, 2), np.int64), np.ones((1, 2), np.int64))
+    assert type(caught.value) is raised
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_logits_come_in_float32(dtype: torch.dtype) -> None:
+    class Output:
+        logits = torch.ones(1, 2, dtype=dtype)
+
+    class Model(torch.nn.Module):
+        def forward(self, **_: torch.Tensor) -> Output:
+            return Output()
+
+    assert TorchScorer(Model(), "cpu").logits(np.zeros((1, 2), np.int64), np.ones((1, 2), np.int64)).dtype == np.float32  # type: ignore[arg-type]
+
+
+def test_sigmoid_equals_a_softmax_over_both_logits() -> None:
+    margins = np.array([-200, -30, -3, -0.1, 0, 0.1, 3, 30, 200], np.float32)
+    softmax = torch.softmax(torch.stack([torch.zeros(9), torch.from_numpy(margins)], dim=1).double(), dim=1)[:, 1]
+    np.testing.assert_allclose(sigmoid(margins), softmax, atol=1e-7)
