@@ -11,7 +11,6 @@ OUTPUT/trained; scripts/calibrate_default_model.py makes the shipped folder of i
 import importlib.util
 import json
 import logging
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -40,11 +39,11 @@ def main(
     max_steps: Annotated[int, typer.Option(help="Optimizer steps.")],
     warm_start: Annotated[Path | None, typer.Option(help="Checkpoint to start from.")] = None,
     learning_rate: float = 2e-4,
-    warmup_steps: int = 200,
+    warmup_steps: int = 150,
     decay_steps: Annotated[int | None, typer.Option(help="Last steps, in which the rate falls.")] = None,
-    frozen_layers: int = 0,
-    batch_tokens: int = 3072,
-    contexts: Annotated[str, typer.Option(help="Context:share, comma-separated.")] = "sentence:0.2,32:0.1,64:0.5,128:0.2",
+    frozen_layers: int = 3,
+    batch_tokens: int = 2048,
+    contexts: Annotated[str, typer.Option(help="Context:share, comma-separated.")] = "sentence:0.15,32:0.1,64:0.65,96:0.1",
     seed: int = 0,
 ) -> None:
     """Train, export, and write training.json beside the export."""
@@ -64,8 +63,9 @@ def main(
     packed = output / "documents.npz"
     if not packed.exists():
         files = sorted(str(path) for path in (data / "enwiki").glob("train-*.parquet"))
-        documents = load_dataset("parquet", data_files=files, split="train")
-        PackedDocuments.from_dataset(documents, SentenceTokenizer(tokenizer.backend_tokenizer)).save(packed)
+        rows = load_dataset("parquet", data_files=files, split="train")
+        PackedDocuments.from_dataset(rows, SentenceTokenizer(tokenizer.backend_tokenizer)).save(packed)
+    documents = PackedDocuments.load(packed)
 
     sampling = SamplingConfig(
         contexts=parse_contexts(contexts), windows_per_epoch=400_000, batch_tokens=batch_tokens
@@ -78,10 +78,9 @@ def main(
         frozen_layers=frozen_layers,
         seed=seed,
     )
-    started = time.monotonic()
     summary = train(
         model,
-        PackedDocuments.load(packed),
+        documents,
         TokenIds(
             cls_id=tokenizer.cls_token_id,
             sep_id=tokenizer.sep_token_id,
@@ -103,7 +102,8 @@ def main(
         "steps": summary.steps,
         "windows": summary.windows,
         "inner_gaps": summary.inner_gaps,
-        "seconds_since_last_start": round(time.monotonic() - started),
+        "core_seconds": max((entry.get("core_seconds", 0) for entry in summary.log), default=0),
+        "documents": len(documents),
         "warm_start": None if warm_start is None else str(warm_start),
         "sampling": {**asdict(sampling), "contexts": contexts},
         "training": asdict(config),

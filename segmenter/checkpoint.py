@@ -161,14 +161,14 @@ def write_checkpoint(
     :param folder: Where to; made if it is missing.
     """
     import torch
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     folder.mkdir(parents=True, exist_ok=True)
     state = {
         name: (value.half() if value.is_floating_point() else value).contiguous()
         for name, value in model.state_dict().items()
     }
-    save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "model.safetensors").write_bytes(save(state, metadata={"format": "pt"}))
     config_out = deepcopy(model.config)
     config_out.dtype = torch.float32
     config_out.architectures = [type(model).__name__]

@@ -1,6 +1,7 @@
 """The training loop: ``transformers.Trainer`` over sampled windows, restartable after a kill."""
 
 import shutil
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,7 @@ class WindowTrainer(Trainer):
     ) -> None:
         self._sampler = sampler
         self._parts: dict[str, list[float]] = {}
+        self._core_seconds_before: float | None = None
         super().__init__(
             model=model,
             args=TrainingArguments(
@@ -192,7 +194,15 @@ class WindowTrainer(Trainer):
         :param start_time: When the run began, in seconds.
         """
         if "loss" in logs:
+            logs["core_seconds"] = self._core_seconds()
             for name, values in self._parts.items():
                 logs[name] = sum(values) / len(values)
             self._parts.clear()
         super().log(logs, start_time)
+
+    def _core_seconds(self) -> float:
+        """Processor time of the run, all cores and the time before a restart included."""
+        if self._core_seconds_before is None:
+            logged = [entry["core_seconds"] for entry in self.state.log_history if "core_seconds" in entry]
+            self._core_seconds_before = logged[-1] if logged else 0.0
+        return self._core_seconds_before + time.process_time()
