@@ -27,7 +27,9 @@ def make_checkpoint(folder: Path) -> None:
     """Write a checkpoint of one layer of eight numbers."""
     words = sorted({word.strip(".,").lower() for word in EXAMPLE.read_text(encoding="utf-8").split()})
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ",", *words]
-    tokenizer = BertTokenizer(vocab={token: number for number, token in enumerate(tokens)}, model_max_length=64)
+    tokenizer = BertTokenizer(
+        vocab={token: number for number, token in enumerate(tokens)}, model_max_length=64
+    )
     model = DistilBertForSequenceClassification(
         DistilBertConfig(
             vocab_size=len(tokens), max_position_embeddings=64, dim=8, n_layers=1, n_heads=1, hidden_dim=8

@@ -175,7 +175,9 @@ def baselines(documents: Sequence[LabelledDocument]) -> dict[str, Measures]:
     return found
 
 
-def card(report: dict[str, Any], rows: dict[str, dict[str, Any]], details: dict[str, Any], context: int) -> str:
+def card(
+    report: dict[str, Any], rows: dict[str, dict[str, Any]], details: dict[str, Any], context: int
+) -> str:
     """Write the model card."""
 
     def number(value: float | None) -> str:
@@ -185,14 +187,23 @@ def card(report: dict[str, Any], rows: dict[str, dict[str, Any]], details: dict[
         f"| {name} | {row['documents']} | {row['gaps']} | "
         + " | ".join(
             number(row[key])
-            for key in ("rate", "average_precision", "f1_at_half", "f1", "precision", "recall", "pk", "window_diff")
+            for key in (
+                "rate",
+                "average_precision",
+                "f1_at_half",
+                "f1",
+                "precision",
+                "recall",
+                "pk",
+                "window_diff",
+            )
         )
         + " |"
         for name, row in rows.items()
     )
     recipe = report["training"]
     sample = (
-        f"Documents are taken in the order of a hash of their id, as many as have {details['most_gaps']} gaps."
+        f"Documents come in the order of a hash of their id, as many as have {details['most_gaps']} gaps."
         if details["most_gaps"]
         else "All documents of each set are measured."
     )
@@ -214,7 +225,8 @@ It knows English prose. Other languages and kinds of text need fine-tuning.
 ## How it was made
 
 Encoder: all-MiniLM-L6-v2 (Apache-2.0), turned exactly into DistilBERT. Data: English Wikipedia, 2015 and
-2021 (CC BY-SA), {report["documents"]} articles; half of those with known paragraphs keep their marks (`[unused1]`).
+2021 (CC BY-SA), {report["documents"]} articles; half of those with known paragraphs keep their marks
+(`[unused1]`).
 
 | | |
 |---|---|
@@ -232,15 +244,16 @@ Encoder: all-MiniLM-L6-v2 (Apache-2.0), turned exactly into DistilBERT. Data: En
 Command: `python scripts/train_default_model.py` with the settings in `training.json`, then
 `python scripts/calibrate_default_model.py`.
 
-Temperature {details["temperature"]:.3f} and shift {details["shift"]:.3f} were fitted on {details["calibration_documents"]} documents
-of enwiki/dev and are folded into the classifier's weights; threshold {details["threshold"]:.3f} has the highest mean of F1 flat
-and F1 with paragraphs on the same documents. None of these documents is reported below.
+Temperature {details["temperature"]:.3f} and shift {details["shift"]:.3f} were fitted on
+{details["calibration_documents"]} documents of enwiki/dev and are folded into the classifier's weights;
+the threshold, {details["threshold"]:.3f}, has the highest mean of F1 flat and F1 with paragraphs on the same
+documents. None of them is reported below.
 
 ## Measures
 
-{context} tokens a side. `flat`: no marks, every gap. `paragraphs`: breaks are known, and only they are scored.
-F1, precision, recall, Pk and WindowDiff at the stored threshold; F1@.5 at 0.5. Pk and WindowDiff: means
-over documents, k half the mean reference section of each document. {sample}
+{context} tokens a side. `flat`: no marks, every gap. `paragraphs`: breaks are known, and only they are
+scored. F1, precision, recall, Pk and WindowDiff at the stored threshold; F1@.5 at 0.5. Pk and
+WindowDiff: means over documents, k half the mean reference section of each document. {sample}
 
 | set | documents | gaps | rate | AP | F1@.5 | F1 | precision | recall | Pk | WindowDiff |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|

@@ -43,7 +43,9 @@ def main(
     decay_steps: Annotated[int | None, typer.Option(help="Last steps, in which the rate falls.")] = None,
     frozen_layers: int = 3,
     batch_tokens: int = 2048,
-    contexts: Annotated[str, typer.Option(help="Context:share, comma-separated.")] = "sentence:0.15,32:0.1,64:0.65,96:0.1",
+    contexts: Annotated[
+        str, typer.Option(help="Context:share, comma-separated.")
+    ] = "sentence:0.15,32:0.1,64:0.65,96:0.1",
     seed: int = 0,
 ) -> None:
     """Train, export, and write training.json beside the export."""

@@ -259,9 +259,7 @@ def _load_tokenizer(folder: Path) -> "PreTrainedTokenizerBase":
                 folder, local_files_only=True, use_fast=True
             )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(
-            f"cannot load the tokenizer in {folder}: {error}"
-        ) from error
+        raise CheckpointError(f"cannot load the tokenizer in {folder}: {error}") from error
     if not tokenizer.is_fast:
         raise CheckpointError(
             f"the tokenizer in {folder} has no fast form; save it with tokenizer.json "
@@ -288,7 +286,8 @@ def _quiet_transformers() -> Iterator[None]:
 
 def _boundary_label(config: "PretrainedConfig") -> int:
     """Label 1, unless the names of the labels say otherwise."""
-    return 0 if str(config.id2label.get(0, "")).upper() == "DIFFERENT" else 1
+    names = {int(label): str(name).upper() for label, name in (config.id2label or {}).items()}
+    return 0 if names.get(0) == "DIFFERENT" else 1
 
 
 def _positions(model: "PreTrainedModel") -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, TextIO
 
 import typer
 
@@ -61,7 +61,9 @@ def segment(
     model: Model = None,
     threshold: Threshold = None,
     sentences: Sentences = None,
-    output_format: Annotated[OutputFormat, typer.Option("--format", help="How to print.")] = OutputFormat.TEXT,
+    output_format: Annotated[
+        OutputFormat, typer.Option("--format", help="How to print.")
+    ] = OutputFormat.TEXT,
     encoding: Encoding = "utf-8",
 ) -> None:
     """Cut texts into chunks.
@@ -195,7 +197,9 @@ def _read(file: str, encoding: str) -> str:
     try:
         return data.decode(codec)
     except LookupError as error:
-        raise InputError(f"got --encoding {encoding}, expected one that Python knows, such as utf-8") from error
+        raise InputError(
+            f"got --encoding {encoding}, expected one that Python knows, such as utf-8"
+        ) from error
     except UnicodeDecodeError as error:
         raise InputError(
             f"cannot read {file} as {encoding}: byte {error.start} is not valid; "
@@ -224,6 +228,11 @@ def _exit(code: int) -> NoReturn:
 
 
 def _show_warning(
-    message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: object
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
 ) -> None:
     typer.echo(f"segmenter: warning: {message}", err=True)

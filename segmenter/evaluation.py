@@ -107,8 +107,7 @@ def score_documents(
     :return: One result a document.
     """
     inputs = [
-        (document.sentences, document.paragraphs if mode == "paragraphs" else None)
-        for document in documents
+        (document.sentences, document.paragraphs if mode == "paragraphs" else None) for document in documents
     ]
     scores = segmenter.predict_many(inputs, show_progress=show_progress)
     return [

@@ -106,9 +106,7 @@ def pk(reference: NDArray[np.bool_], found: NDArray[np.bool_], k: int | None = N
     return float(np.mean((inside_reference > 0) != (inside_found > 0)))
 
 
-def window_diff(
-    reference: NDArray[np.bool_], found: NDArray[np.bool_], k: int | None = None
-) -> float:
+def window_diff(reference: NDArray[np.bool_], found: NDArray[np.bool_], k: int | None = None) -> float:
     """Share of windows of k gaps that do not hold the same number of boundaries.
 
     Pevzner and Hearst (2002), "A Critique and Improvement of an Evaluation Metric for Text
@@ -150,5 +148,5 @@ def _curve(
     last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)) if len(ordered) else order
     hits = np.cumsum(reference[order])[last]
     precision = hits / (last + 1)
-    recall = hits / max(1, np.count_nonzero(reference))
+    recall = hits / max(1, int(np.count_nonzero(reference)))
     return precision, recall, ordered[last]

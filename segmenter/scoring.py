@@ -50,8 +50,11 @@ class TorchScorer:
     """
 
     def __init__(self, model: "PreTrainedModel", device: str = "auto") -> None:
+        from torch import nn
+
         self._device = _resolve_device(device)
-        self._model = model.to(self._device).eval()
+        # Through the base class: transformers hides its type behind a wrapper.
+        self._model = nn.Module.to(model, self._device).eval()
 
     @property
     def device(self) -> str:
@@ -158,6 +161,6 @@ def _resolve_device(device: str) -> "torch.device":
         torch.empty(0, device=found)
     except (RuntimeError, AssertionError) as error:
         raise ConfigError(
-            f"got device={device!r}, expected 'auto', 'cpu' or a GPU this machine has, such as 'cuda': {error}"
+            f"got device={device!r}, expected 'auto', 'cpu' or a GPU of this machine, as 'cuda': {error}"
         ) from error
     return found

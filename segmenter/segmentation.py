@@ -55,9 +55,7 @@ class Segmentation:
         :param config: How to cut.
         :return: A new result with the same probabilities.
         """
-        return replace(
-            self, threshold=self.threshold if config.threshold is None else config.threshold
-        )
+        return replace(self, threshold=self.threshold if config.threshold is None else config.threshold)
 
     def __repr__(self) -> str:
         return (

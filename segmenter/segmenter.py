@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +109,7 @@ class Segmenter:
         :raises ConfigError: If a setting is out of its range.
         """
         checkpoint = Checkpoint.load(locate(model, revision))
-        overrides = {"context": context, "threshold": threshold, "candidates": candidates}
+        overrides: dict[str, Any] = {"context": context, "threshold": threshold, "candidates": candidates}
         config = replace(
             checkpoint.config, **{name: value for name, value in overrides.items() if value is not None}
         )
@@ -135,16 +135,14 @@ class Segmenter:
         """
         return next(self.segment_many([text], show_progress=show_progress))
 
-    def segment_many(
-        self, texts: Iterable[str], *, show_progress: bool = False
-    ) -> Iterator[Segmentation]:
+    def segment_many(self, texts: Iterable[str], *, show_progress: bool = False) -> Iterator[Segmentation]:
         """Segment texts, in batches that run across them.
 
         Lazy on both sides: texts are taken as they are needed, and results come in their order.
 
         :param texts: Any strings.
         :param show_progress: Whether to show a bar on the standard error.
-        :return: A result each.
+        :yield: A result each.
         :raises InputError: If one is not a string; the results before it have been given by then.
         """
         documents = (self._prepare(text) for text in texts)
@@ -175,7 +173,7 @@ class Segmenter:
 
         :param documents: Sentences and paragraph starts of each, as :meth:`predict` takes them.
         :param show_progress: Whether to show a bar on the standard error.
-        :return: What :meth:`predict` returns, for each.
+        :yield: What :meth:`predict` returns, for each.
         :raises InputError: As :meth:`predict`; the results before it have been given by then.
         """
         prepared = (self._prepare_split(*document) for document in documents)
@@ -187,9 +185,7 @@ class Segmenter:
 
         :param folder: Where to; made if it is missing.
         """
-        write_checkpoint(
-            self._checkpoint.model, self._checkpoint.tokenizer, self.config, Path(folder)
-        )
+        write_checkpoint(self._checkpoint.model, self._checkpoint.tokenizer, self.config, Path(folder))
 
     def _prepare(self, text: str) -> _Prepared:
         _check_text(text)
@@ -198,9 +194,7 @@ class Segmenter:
             text, sentences, [sentence.text for sentence in sentences], paragraph_flags(sentences)
         )
 
-    def _prepare_split(
-        self, sentences: Sequence[str], paragraphs: Sequence[int] | None
-    ) -> _Prepared:
+    def _prepare_split(self, sentences: Sequence[str], paragraphs: Sequence[int] | None) -> _Prepared:
         for sentence in sentences:
             _check_text(sentence)
         flags = np.zeros(len(sentences), dtype=np.bool_)
@@ -221,9 +215,7 @@ class Segmenter:
         strings: Sequence[str],
         paragraph_starts: NDArray[np.bool_],
     ) -> _Prepared:
-        stream = TokenStream.join(
-            self._tokenizer.encode(strings), paragraph_starts, self._checkpoint.mark_id
-        )
+        stream = TokenStream.join(self._tokenizer.encode(strings), paragraph_starts, self._checkpoint.mark_id)
         self._vocabulary.warn(stream.ids)
         gaps = candidate_gaps(len(strings), paragraph_starts, self.config.candidates)
         return _Prepared(text, sentences, stream, self._builder.build(stream, gaps))

@@ -20,8 +20,8 @@ from segmenter.tokenizing import replace_surrogates
 __all__ = [
     "LineSplitter",
     "SentenceSplitter",
-    "SentencexSplitter",
     "Sentences",
+    "SentencexSplitter",
     "paragraph_flags",
     "resolve_splitter",
     "split_sentences",
@@ -119,7 +119,7 @@ def split_sentences(text: str, splitter: SentenceSplitter) -> list[Sentence]:
         block = readable[block_start:block_end]
         for number, offset in enumerate(_inked_starts(block, splitter)):
             start = block_start + offset
-            if start <= starts[-1] or not starts[-1] and not _INK.search(readable, 0, start):
+            if start <= starts[-1] or (starts[-1] == 0 and not _INK.search(readable, 0, start)):
                 continue
             starts.append(start)
             opens_paragraph.append(number == 0)

@@ -166,7 +166,7 @@ class WindowBuilder:
             left_limit, right_limit = stream.starts[gaps], stream.ends[after]
         else:
             width = self.context
-            left_limit, right_limit = np.int64(0), np.int64(len(stream.ids))
+            left_limit, right_limit = np.zeros_like(gaps), np.full_like(gaps, len(stream.ids))
         middle = stream.starts[after]
         left = np.maximum(middle - width, left_limit)
         room = self.max_positions - SPECIAL_TOKENS - (middle - left)

@@ -89,9 +89,7 @@ def tiny_folder(tokenizer: BertTokenizer, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="session")
-def plain_folder(
-    tokenizer: BertTokenizer, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def plain_folder(tokenizer: BertTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of the published checkpoint: vocab.txt, no tokenizer.json, no label names, no settings."""
     folder = tmp_path_factory.mktemp("plain")
     model = make_model(tokenizer, positions=512)

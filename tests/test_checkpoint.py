@@ -52,13 +52,19 @@ def test_vocab_txt_alone_is_enough_of_a_tokenizer(plain_folder: Path, tmp_path: 
 
 def test_label_names_decide_which_label_is_the_boundary(plain_folder: Path, tmp_path: Path) -> None:
     folder = copy(plain_folder, tmp_path)
-    edit_json(folder / "config.json", id2label={"0": "DIFFERENT", "1": "SAME"}, label2id={"DIFFERENT": 0, "SAME": 1})
+    edit_json(
+        folder / "config.json", id2label={"0": "DIFFERENT", "1": "SAME"}, label2id={"DIFFERENT": 0, "SAME": 1}
+    )
     expected = Segmenter.from_pretrained(plain_folder, device="cpu").predict(LINES)
-    np.testing.assert_allclose(Segmenter.from_pretrained(folder, device="cpu").predict(LINES), 1 - expected, atol=1e-6)
+    np.testing.assert_allclose(
+        Segmenter.from_pretrained(folder, device="cpu").predict(LINES), 1 - expected, atol=1e-6
+    )
 
 
 def test_weights_are_float16_on_disk_and_float32_in_memory(tiny_folder: Path) -> None:
-    assert {tensor.dtype for tensor in load_file(tiny_folder / "model.safetensors").values()} == {torch.float16}
+    assert {tensor.dtype for tensor in load_file(tiny_folder / "model.safetensors").values()} == {
+        torch.float16
+    }
     assert json.loads((tiny_folder / "config.json").read_text())["dtype"] == "float32"
     assert AutoModelForSequenceClassification.from_pretrained(tiny_folder).dtype == torch.float32
     assert Checkpoint.load(tiny_folder).model.dtype == torch.float32
@@ -123,7 +129,9 @@ def bare_encoder(folder: Path) -> None:
 
 
 def three_labels(folder: Path) -> None:
-    edit_json(folder / "config.json", id2label={"0": "A", "1": "B", "2": "C"}, label2id={"A": 0, "B": 1, "C": 2})
+    edit_json(
+        folder / "config.json", id2label={"0": "A", "1": "B", "2": "C"}, label2id={"A": 0, "B": 1, "C": 2}
+    )
 
 
 def wrong_shape(folder: Path) -> None:
@@ -142,9 +150,15 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "no weights": (lambda f: (f / "model.safetensors").unlink(), "has no model.safetensors"),
     "empty config": (lambda f: (f / "config.json").write_text(""), r"cannot read .*config\.json"),
     "cut config": (lambda f: truncate(f / "config.json", 0.5), r"cannot read .*config\.json"),
-    "unknown architecture": (lambda f: edit_json(f / "config.json", model_type="warp"), r"cannot read .*config\.json"),
+    "unknown architecture": (
+        lambda f: edit_json(f / "config.json", model_type="warp"),
+        r"cannot read .*config\.json",
+    ),
     "half the weights": (lambda f: truncate(f / "model.safetensors", 0.5), "damaged or cut short.*again"),
-    "a tenth of a percent": (lambda f: truncate(f / "model.safetensors", 0.999), "damaged or cut short.*again"),
+    "a tenth of a percent": (
+        lambda f: truncate(f / "model.safetensors", 0.999),
+        "damaged or cut short.*again",
+    ),
     "no weights in the file": (lambda f: truncate(f / "model.safetensors", 0), "damaged or cut short.*again"),
     "pickle only": (only_pickle, "only as pytorch_model.bin, a pickle.*convert"),
     "bare encoder": (bare_encoder, "lack classifier.*not a bare encoder; train it first"),
@@ -154,8 +168,14 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "cut tokenizer": (lambda f: truncate(f / "tokenizer.json", 0.5), "cannot load the tokenizer"),
     "cut settings": (lambda f: truncate(f / "segmenter.json", 0.5), r"segmenter\.json: expected JSON"),
     "settings that are a list": (lambda f: (f / "segmenter.json").write_text("[]"), "got a JSON list"),
-    "unknown setting": (lambda f: edit_json(f / "segmenter.json", contxt=3), r"unknown settings \['contxt'\]"),
-    "a later format": (lambda f: edit_json(f / "segmenter.json", format_version=2), "format_version=2.*upgrade"),
+    "unknown setting": (
+        lambda f: edit_json(f / "segmenter.json", contxt=3),
+        r"unknown settings \['contxt'\]",
+    ),
+    "a later format": (
+        lambda f: edit_json(f / "segmenter.json", format_version=2),
+        "format_version=2.*upgrade",
+    ),
     "bad threshold": (lambda f: edit_json(f / "segmenter.json", threshold=7), "threshold=7"),
     "a threshold in words": (lambda f: edit_json(f / "segmenter.json", threshold="high"), "threshold='high'"),
     "a mark it has not": (lambda f: edit_json(f / "segmenter.json", paragraph_mark="[P]"), r"mark '\[P\]'"),
@@ -174,7 +194,11 @@ def test_broken_folders_say_what_to_do(
 
 @pytest.mark.parametrize(
     ("source", "message"),
-    [("./nowhere", "no such folder"), ("/nowhere/at/all", "no such folder"), ("~/no-such-model", "no such folder")],
+    [
+        ("./nowhere", "no such folder"),
+        ("/nowhere/at/all", "no such folder"),
+        ("~/no-such-model", "no such folder"),
+    ],
 )
 def test_a_path_that_is_not_there(source: str, message: str) -> None:
     with pytest.raises(CheckpointError, match=message):

@@ -30,7 +30,11 @@ def rows(output: bytes) -> list[dict[str, object]]:
 
 
 def test_jsonl_is_one_object_a_chunk(tiny: Segmenter, tiny_folder: Path, tmp_path: Path) -> None:
-    texts = {"one.txt": "The harbour is old. Fog is common — 🙂.\r\nShe left school.\n", "two.txt": "", "three.txt": " \n"}
+    texts = {
+        "one.txt": "The harbour is old. Fog is common — 🙂.\r\nShe left school.\n",
+        "two.txt": "",
+        "three.txt": " \n",
+    }
     for name, text in texts.items():
         (tmp_path / name).write_bytes(text.encode())
     paths = [tmp_path / name for name in texts]
@@ -65,7 +69,9 @@ def test_text_shows_offsets_tokens_and_probability(tiny_folder: Path) -> None:
 def test_standard_input_and_threshold(tiny_folder: Path) -> None:
     text = b"The harbour is old. Fog is common. She left school."
     for threshold, n_chunks in ((0, 3), (1, 1)):
-        done = run("segment", "-", "--model", tiny_folder, "--format", "jsonl", "--threshold", threshold, stdin=text)
+        done = run(
+            "segment", "-", "--model", tiny_folder, "--format", "jsonl", "--threshold", threshold, stdin=text
+        )
         assert [row["doc"] for row in rows(done.stdout)] == ["-"] * n_chunks
 
 
@@ -104,7 +110,9 @@ def test_other_encodings(tiny_folder: Path, tmp_path: Path) -> None:
     path.write_bytes("Das Café liegt am Hafen.".encode("cp1252"))
     done = run("segment", path, "--model", tiny_folder, "--format", "jsonl")
     assert_one_line_of_error(done, "as utf-8", "--encoding cp1252")
-    (row,) = rows(run("segment", path, "--model", tiny_folder, "--format", "jsonl", "--encoding", "cp1252").stdout)
+    (row,) = rows(
+        run("segment", path, "--model", tiny_folder, "--format", "jsonl", "--encoding", "cp1252").stdout
+    )
     assert row["text"] == "Das Café liegt am Hafen."
 
 
@@ -119,11 +127,17 @@ def assert_one_line_of_error(done: subprocess.CompletedProcess[bytes], *parts: s
 
 def test_mistakes_are_one_line_and_exit_code_2(tiny_folder: Path, tmp_path: Path) -> None:
     sample = ROOT / "examples" / "career.txt"
-    assert_one_line_of_error(run("segment", "no-such-file", "--model", tiny_folder), "no-such-file", "No such file")
+    assert_one_line_of_error(
+        run("segment", "no-such-file", "--model", tiny_folder), "no-such-file", "No such file"
+    )
     assert_one_line_of_error(run("segment", tmp_path, "--model", tiny_folder), "Is a directory")
     assert_one_line_of_error(run("segment", sample, "--model", "./nowhere"), "no such folder")
-    assert_one_line_of_error(run("boundaries", sample, "--model", tiny_folder, "--threshold", "7"), "threshold=7")
-    assert_one_line_of_error(run("segment", sample, "--model", tiny_folder, "--encoding", "klingon"), "klingon")
+    assert_one_line_of_error(
+        run("boundaries", sample, "--model", tiny_folder, "--threshold", "7"), "threshold=7"
+    )
+    assert_one_line_of_error(
+        run("segment", sample, "--model", tiny_folder, "--encoding", "klingon"), "klingon"
+    )
     assert_one_line_of_error(run("info", "--model", tmp_path), "config.json")
 
 
@@ -138,7 +152,13 @@ def test_a_bad_file_does_not_lose_the_good_ones(tiny_folder: Path, tmp_path: Pat
 
 
 def test_wrong_options_are_told_by_the_command_line(tiny_folder: Path) -> None:
-    for arguments in (["segment"], ["segment", "-", "--format", "xml"], ["nonsense"], ["segment", "-", "--sentences", "words"]):
+    mistakes = (
+        ["segment"],
+        ["segment", "-", "--format", "xml"],
+        ["nonsense"],
+        ["segment", "-", "--sentences", "words"],
+    )
+    for arguments in mistakes:
         done = run(*arguments)
         assert done.returncode == 2
         assert b"Traceback" not in done.stderr
@@ -147,8 +167,11 @@ def test_wrong_options_are_told_by_the_command_line(tiny_folder: Path) -> None:
 def test_a_closed_pipe_ends_quietly(tiny_folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "long.txt"
     path.write_text("The harbour is old. " * 5000)
-    command = f"{sys.executable} -m segmenter segment {path} --model {tiny_folder} --threshold 0 --format jsonl | head -1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False, env=ENVIRONMENT, timeout=300)
+    segment = f"{sys.executable} -m segmenter segment {path} --model {tiny_folder}"
+    command = f"{segment} --threshold 0 --format jsonl | head -1"
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, check=False, env=ENVIRONMENT, timeout=300
+    )
     assert len(done.stdout.splitlines()) == 1
     assert b"Traceback" not in done.stderr
 

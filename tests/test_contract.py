@@ -17,15 +17,33 @@ from segmenter.windows import TokenStream, WindowBuilder
 ANY_TEXT = st.text(st.characters())
 PROSE = st.lists(
     st.sampled_from(
-        ["Hello there.", "Who? ", "\n\n", "\r\n", "\r\n\r\n", " ", "\t", "[SEP]", "[CLS] x", "Dr. A. B.", "\ud800",
-         "世界。", "e\u0301", "\u2028", "\f", "\x00", "🙂\u200d🙂", "a" * 40, "1) First. 2) Second.", "[unused1]"]
+        [
+            "Hello there.",
+            "Who? ",
+            "\n\n",
+            "\r\n",
+            "\r\n\r\n",
+            " ",
+            "\t",
+            "[SEP]",
+            "[CLS] x",
+            "Dr. A. B.",
+            "\ud800",
+            "世界。",
+            "e\u0301",
+            "\u2028",
+            "\f",
+            "\x00",
+            "🙂\u200d🙂",
+            "a" * 40,
+            "1) First. 2) Second.",
+            "[unused1]",
+        ]
     ),
     max_size=30,
 ).map("".join)
 TEXTS = ANY_TEXT | PROSE
-MANY = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+MANY = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def assert_contract(text: str, result: Segmentation) -> None:
@@ -137,7 +155,11 @@ def test_windows_fit_and_equal_the_reference(
 
 
 @MANY
-@given(text=st.lists(TEXTS | st.sampled_from(["[SEP]", "[CLS]", "[MASK]", "[PAD]", "[UNK]", "[unused1]"])).map(" ".join))
+@given(
+    text=st.lists(TEXTS | st.sampled_from(["[SEP]", "[CLS]", "[MASK]", "[PAD]", "[UNK]", "[unused1]"])).map(
+        " ".join
+    )
+)
 def test_user_text_never_becomes_a_special_token(tokenizer, text: str) -> None:  # type: ignore[no-untyped-def]
     (ids,) = SentenceTokenizer(tokenizer.backend_tokenizer).encode([text])
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}

@@ -26,7 +26,8 @@ def python(code: str, **options: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_import_loads_neither_torch_nor_transformers() -> None:
-    code = "import sys, segmenter; print([m for m in ('torch', 'transformers', 'numpy', 'datasets') if m in sys.modules])"
+    heavy = ("torch", "transformers", "numpy", "datasets")
+    code = f"import sys, segmenter; print([name for name in {heavy} if name in sys.modules])"
     assert python(code).stdout == "[]\n"
 
 
@@ -51,7 +52,9 @@ def test_public_names_are_few_and_others_are_told() -> None:
 
 
 def blocks() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    return re.findall(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL
+    )
 
 
 @pytest.mark.parametrize("number", range(len(blocks())))
@@ -63,9 +66,21 @@ def test_readme_code_runs(number: int) -> None:
 
 def test_the_wheel_carries_the_model_and_runs_anywhere(tmp_path: Path) -> None:
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path, ROOT],
-        check=True, env=CLEAN,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "-q",
+            "--no-deps",
+            "--no-build-isolation",
+            "-w",
+            tmp_path,
+            ROOT,
+        ],
+        check=True,
+        env=CLEAN,
+    )
     (wheel,) = tmp_path.glob("cross_segmenter-*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")

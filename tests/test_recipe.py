@@ -1,6 +1,7 @@
 """The published recipe, written out, gives our boundaries on our checkpoint folder."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -55,10 +56,13 @@ class Recipe:
     def probabilities(self, sentences: list[str]) -> np.ndarray:
         pairs = [
             self.trim(left, keep_tail=True) + " [SEP] " + self.trim(right, keep_tail=False)
-            for left, right in zip(sentences[:-1], sentences[1:], strict=True)
+            for left, right in pairwise(sentences)
         ]
         return np.array(
-            [{row["label"]: row["score"] for row in self.pipeline(pair, top_k=None)}["DIFFERENT"] for pair in pairs]
+            [
+                {row["label"]: row["score"] for row in self.pipeline(pair, top_k=None)}["DIFFERENT"]
+                for pair in pairs
+            ]
         )
 
     def chunks(self, sentences: list[str]) -> list[str]:

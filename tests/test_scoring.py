@@ -40,7 +40,10 @@ def documents(seed: int = 0) -> list[Windows]:
 
 
 def expected(windows: Windows) -> list[float]:
-    return [(sum(map(int, (*left, *right))) + 101 + 2 * 102) / 1000 for left, right in map(windows.sides, range(len(windows)))]
+    return [
+        (sum(map(int, (*left, *right))) + 101 + 2 * 102) / 1000
+        for left, right in map(windows.sides, range(len(windows)))
+    ]
 
 
 @pytest.mark.parametrize("budget", [None, 1, 20, 64, 10_000])
@@ -108,10 +111,15 @@ def test_logits_come_in_float32(dtype: torch.dtype) -> None:
         def forward(self, **_: torch.Tensor) -> Output:
             return Output()
 
-    assert TorchScorer(Model(), "cpu").logits(np.zeros((1, 2), np.int64), np.ones((1, 2), np.int64)).dtype == np.float32  # type: ignore[arg-type]
+    assert (
+        TorchScorer(Model(), "cpu").logits(np.zeros((1, 2), np.int64), np.ones((1, 2), np.int64)).dtype
+        == np.float32
+    )  # type: ignore[arg-type]
 
 
 def test_sigmoid_equals_a_softmax_over_both_logits() -> None:
     margins = np.array([-200, -30, -3, -0.1, 0, 0.1, 3, 30, 200], np.float32)
-    softmax = torch.softmax(torch.stack([torch.zeros(9), torch.from_numpy(margins)], dim=1).double(), dim=1)[:, 1]
+    softmax = torch.softmax(torch.stack([torch.zeros(9), torch.from_numpy(margins)], dim=1).double(), dim=1)[
+        :, 1
+    ]
     np.testing.assert_allclose(sigmoid(margins), softmax, atol=1e-7)

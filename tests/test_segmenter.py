@@ -19,7 +19,9 @@ BULGARIAN = (
 CHINESE = "港口位于一条狭长峡湾的尽头。船只通过一条狭窄的航道抵达。秋季常有大雾。这座城市以渔业为生。"
 
 
-def test_blank_and_short_documents_in_the_middle_of_a_batch(tiny: Segmenter, examples: dict[str, str]) -> None:
+def test_blank_and_short_documents_in_the_middle_of_a_batch(
+    tiny: Segmenter, examples: dict[str, str]
+) -> None:
     texts = ["", examples["harbour.txt"], " \n ", "One sentence.", "", examples["career.txt"], "\n"]
     results = list(tiny.segment_many(texts))
     assert [result.text for result in results] == texts

@@ -43,7 +43,10 @@ AUTO = {
         "Dr. Smith went to the U.S. in 2020. He stayed.",
         ["Dr. Smith went to the U.S. in 2020. ", "He stayed."],
     ),
-    "et al.": ("This is due to Rossi et al. (2004) in full.", ["This is due to Rossi et al. (2004) in full."]),
+    "et al.": (
+        "This is due to Rossi et al. (2004) in full.",
+        ["This is due to Rossi et al. (2004) in full."],
+    ),
     "Fig. ??": ("See Fig. ?? for the curve.", ["See Fig. ?? for the curve."]),
     "literal special tokens": ("A [SEP] b [CLS]. And [MASK].", ["A [SEP] b [CLS]. ", "And [MASK]."]),
 }

@@ -97,7 +97,9 @@ def test_batches_keep_to_their_tokens_and_windows_do_not_repeat() -> None:
 def test_positives_are_kept_and_negatives_undersampled() -> None:
     packed = tiny_training.packed()
     everything = sampler(windows_per_epoch=10**6)
-    labels = [bool(packed.boundary[packed.sentence_offsets[k.document] + k.gap + 1]) for b in everything for k in b]
+    labels = [
+        bool(packed.boundary[packed.sentence_offsets[k.document] + k.gap + 1]) for b in everything for k in b
+    ]
     assert len(labels) == 12 * 11
     assert sum(labels) == 24
     few = sampler(windows_per_epoch=40, keep_inner=0.001, keep_breaks=0.1, keep_marked_inner=0.001)
@@ -119,7 +121,9 @@ def test_inner_gaps_stand_where_the_sentences_end() -> None:
     n_inner = 0
     for batch in sampler():
         tensors = collator([dataset[key] for key in batch])
-        for (row, position), label in zip(tensors["inner"].tolist(), tensors["inner_labels"].tolist(), strict=True):
+        for (row, position), label in zip(
+            tensors["inner"].tolist(), tensors["inner_labels"].tolist(), strict=True
+        ):
             n_inner += 1
             ids = tensors["input_ids"][row].tolist()
             key = batch[row]
@@ -130,7 +134,9 @@ def test_inner_gaps_stand_where_the_sentences_end() -> None:
             matching = [
                 s
                 for s in range(1, 12)
-                if starts.ids[starts.starts[s] :][: len(following)].tolist()[: following.index(3) if 3 in following else 3]
+                if starts.ids[starts.starts[s] :][: len(following)].tolist()[
+                    : following.index(3) if 3 in following else 3
+                ]
                 == following[: following.index(3) if 3 in following else 3]
                 and starts.ids[starts.starts[s] - 1] == ids[position]
             ]
@@ -148,7 +154,9 @@ def test_the_short_cut_through_the_last_layer_changes_nothing(train: bool) -> No
         tensors = collator([dataset[key] for key in batch])
         found = gap_model(**tensors)
         output = classifier(
-            input_ids=tensors["input_ids"], attention_mask=tensors["attention_mask"], output_hidden_states=True
+            input_ids=tensors["input_ids"],
+            attention_mask=tensors["attention_mask"],
+            output_hidden_states=True,
         )
         window_loss = torch.nn.functional.cross_entropy(output.logits, tensors["labels"])
         states = output.hidden_states[-1][tensors["inner"][:, 0], tensors["inner"][:, 1]]
@@ -169,7 +177,11 @@ def test_other_encoders_train_too() -> None:
     dataset, collator = dataset_and_collator(tiny_training.packed())
     loss = GapModel(classifier, 0.5)(**collator([dataset[key] for key in next(iter(sampler()))]))["loss"]
     loss.backward()
-    trained = {name.split(".")[3] for name, w in classifier.bert.encoder.named_parameters("bert.encoder") if w.grad is not None}
+    trained = {
+        name.split(".")[3]
+        for name, w in classifier.bert.encoder.named_parameters("bert.encoder")
+        if w.grad is not None
+    }
     assert trained == {"1"}
     assert classifier.bert.embeddings.word_embeddings.weight.grad is None
 
@@ -217,7 +229,13 @@ def test_a_killed_run_ends_with_the_same_weights(undisturbed: Path, tmp_path: Pa
     n_batches = len(
         WindowSampler(
             tiny_training.packed(),
-            SamplingConfig(contexts={"sentence": 0.3, 8: 0.7}, windows_per_epoch=60, batch_tokens=150, keep_inner=1.0, keep_breaks=1.0),
+            SamplingConfig(
+                contexts={"sentence": 0.3, 8: 0.7},
+                windows_per_epoch=60,
+                batch_tokens=150,
+                keep_inner=1.0,
+                keep_breaks=1.0,
+            ),
             0,
         )
     )

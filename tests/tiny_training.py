@@ -1,8 +1,9 @@
-"""A training run of a few seconds, as a process of its own: ``python -m tests.tiny_training OUTPUT STEPS``."""
+"""A training run of a few seconds, as a process: ``python -m tests.tiny_training OUTPUT STEPS``."""
 
 import sys
 from pathlib import Path
 
+import numpy as np
 import torch
 from datasets import Dataset
 from transformers import DistilBertConfig, DistilBertForSequenceClassification
@@ -12,7 +13,11 @@ from segmenter.training.run import TokenIds, TrainingSummary, train
 from segmenter.training.sampling import SamplingConfig
 from segmenter.training.trainer import TrainingConfig
 
-TOPICS = ("harbour ship fog pilot quay", "espresso boiler milk bean shot", "thesis school prize research bench")
+TOPICS = (
+    "harbour ship fog pilot quay",
+    "espresso boiler milk bean shot",
+    "thesis school prize research bench",
+)
 IDS = TokenIds(cls_id=2, sep_id=3, pad_id=0, mark_id=5, max_positions=64)
 
 
@@ -25,18 +30,19 @@ def documents(count: int = 12) -> Dataset:
             words = TOPICS[(number + section) % 3].split()
             sentences += [f"{words[i % 5]} {words[(i + number) % 5]} {words[(i + 2) % 5]}" for i in range(4)]
         paragraphs = list(range(2, 12, 2)) if number % 4 else None
-        rows.append({"id": str(number), "sentences": sentences, "boundaries": [4, 8], "paragraphs": paragraphs})
+        rows.append(
+            {"id": str(number), "sentences": sentences, "boundaries": [4, 8], "paragraphs": paragraphs}
+        )
     return Dataset.from_list(rows)
 
 
 class WordTokenizer:
     """A token a word, numbered from 10."""
 
-    vocabulary = {word: 10 + i for i, word in enumerate(" ".join(TOPICS).split())}
+    def __init__(self) -> None:
+        self.vocabulary = {word: 10 + i for i, word in enumerate(" ".join(TOPICS).split())}
 
     def encode(self, sentences: list[str]) -> list[object]:
-        import numpy as np
-
         return [np.array([self.vocabulary[w] for w in s.split()], np.int32) for s in sentences]
 
 
@@ -60,10 +66,19 @@ def run(output: Path, max_steps: int) -> tuple[DistilBertForSequenceClassificati
     """Train, or go on training, and write the weights."""
     trained = model()
     sampling = SamplingConfig(
-        contexts={"sentence": 0.3, 8: 0.7}, windows_per_epoch=60, batch_tokens=150, keep_inner=1.0, keep_breaks=1.0
+        contexts={"sentence": 0.3, 8: 0.7},
+        windows_per_epoch=60,
+        batch_tokens=150,
+        keep_inner=1.0,
+        keep_breaks=1.0,
     )
     config = TrainingConfig(
-        max_steps=max_steps, learning_rate=3e-3, warmup_steps=3, save_steps=5, logging_steps=5, frozen_layers=1
+        max_steps=max_steps,
+        learning_rate=3e-3,
+        warmup_steps=3,
+        save_steps=5,
+        logging_steps=5,
+        frozen_layers=1,
     )
     summary = train(trained, packed(), IDS, sampling, config, output)
     trained.save_pretrained(output / "trained")

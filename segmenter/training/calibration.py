@@ -67,8 +67,8 @@ def fold(model: PreTrainedModel, calibration: Calibration) -> None:
         if isinstance(module, nn.Linear) and module.out_features == model.config.num_labels
     )
     with torch.no_grad():
-        head.weight /= calibration.temperature
-        head.bias /= calibration.temperature
+        head.weight.div_(calibration.temperature)
+        head.bias.div_(calibration.temperature)
         head.bias[1] += calibration.shift
 
 

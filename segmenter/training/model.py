@@ -1,6 +1,6 @@
 """The classifier while it trains: its own loss, and one for the gaps inside its window."""
 
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -81,10 +81,9 @@ def _distilbert(
     """
     encoder = model.distilbert
     hidden = encoder.embeddings(input_ids)
-    mask = create_bidirectional_mask(
-        config=model.config, inputs_embeds=hidden, attention_mask=attention_mask
-    )
-    *lower, last = encoder.transformer.layer
+    mask = create_bidirectional_mask(config=model.config, inputs_embeds=hidden, attention_mask=attention_mask)
+    layers: list[Any] = list(encoder.transformer.layer)
+    *lower, last = layers
     for layer in lower:
         hidden = layer(hidden, mask)
 
@@ -97,7 +96,7 @@ def _distilbert(
 
     attention = last.attention
 
-    def heads(states: torch.Tensor) -> torch.Tensor:
+    def heads(states: torch.Tensor) -> Any:
         return states.unflatten(-1, (attention.n_heads, -1)).transpose(1, 2)
 
     context = functional.scaled_dot_product_attention(

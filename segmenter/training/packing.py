@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -99,7 +100,7 @@ class PackedDocuments:
         """
         first, last = self.sentence_offsets[document], self.sentence_offsets[document + 1]
         offsets = self.token_offsets[first : last + 1]
-        sentences = (self.ids[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True))
+        sentences = (self.ids[a:b] for a, b in pairwise(offsets))
         return TokenStream.join(sentences, self.paragraph[first:last], mark_id)
 
 

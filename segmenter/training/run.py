@@ -1,7 +1,7 @@
 """One training run, from packed documents to trained weights."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ class TrainingSummary:
     steps: int
     windows: int
     inner_gaps: int
-    log: list[Mapping[str, Any]]
+    log: Sequence[Mapping[str, Any]]
 
 
 def train(

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Sampler
 
-from segmenter.training.packing import PackedDocuments
 from segmenter.config import Context
+from segmenter.training.packing import PackedDocuments
 from segmenter.windows import SPECIAL_TOKENS
 
 __all__ = ["SamplingConfig", "WindowKey", "WindowSampler"]
@@ -131,16 +131,17 @@ class WindowSampler(Sampler[list[WindowKey]]):
         offsets = self._documents.token_offsets
         middle = offsets[sentence]
         if isinstance(context, str):
-            left, right = middle - offsets[sentence - 1], offsets[sentence + 1] - middle
-            return np.minimum(left, 255) + np.minimum(right, 255) + SPECIAL_TOKENS
-        first = offsets[self._documents.sentence_offsets[document]]
-        last = offsets[self._documents.sentence_offsets[document + 1]]
-        return np.minimum(middle - first, context) + np.minimum(last - middle, context) + SPECIAL_TOKENS
+            width = 255
+            first, last = offsets[sentence - 1], offsets[sentence + 1]
+        else:
+            width = context
+            first = offsets[self._documents.sentence_offsets[document]]
+            last = offsets[self._documents.sentence_offsets[document + 1]]
+        lengths: NDArray[np.int64] = np.minimum(middle - first, width) + np.minimum(last - middle, width)
+        return lengths + SPECIAL_TOKENS
 
 
-def _token_batches(
-    lengths: NDArray[np.int64], batch_tokens: int
-) -> Iterator[NDArray[np.int64]]:
+def _token_batches(lengths: NDArray[np.int64], batch_tokens: int) -> Iterator[NDArray[np.int64]]:
     """Group windows of like length into batches of a bounded number of tokens.
 
     :param lengths: Tokens of each window. *Shape:* ``(n_windows,)``.

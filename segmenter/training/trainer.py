@@ -4,7 +4,7 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -161,8 +161,9 @@ class WindowTrainer(Trainer):
 
         :return: The loader.
         """
+        dataset = cast(WindowDataset, self.train_dataset)
         loader: DataLoader[Any] = DataLoader(
-            self.train_dataset, batch_sampler=self._sampler, collate_fn=self.data_collator
+            dataset, batch_sampler=self._sampler, collate_fn=self.data_collator
         )
         prepared: DataLoader[Any] = self.accelerator.prepare(loader)
         return prepared
