@@ -143,10 +143,11 @@ def sigmoid(margins: NDArray[np.float32]) -> NDArray[np.float32]:
     """Turn differences of two logits into probabilities, as a softmax over both would.
 
     :param margins: Any finite numbers.
-    :return: 0 to 1. *Shape:* as ``margins``.
+    :return: Above 0, up to 1. *Shape:* as ``margins``.
     """
-    # Through tanh, which does not overflow.
-    return (0.5 * (1.0 + np.tanh(0.5 * margins.astype(np.float64)))).astype(np.float32)
+    # Through logaddexp, which does not overflow; never 0, which means that a gap was not scored.
+    chances = np.exp(-np.logaddexp(0.0, -margins.astype(np.float64)))
+    return np.maximum(chances, np.finfo(np.float32).tiny).astype(np.float32)
 
 
 def _resolve_device(device: str) -> "torch.device":

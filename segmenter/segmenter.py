@@ -225,7 +225,7 @@ class Segmenter:
     ) -> Iterator[tuple[_Prepared, NDArray[np.float32]]]:
         """Score documents in groups, so that batches run across them."""
         sign = 1 if self.config.boundary_label == 1 else -1
-        with tqdm(unit="gap", total=0, disable=not show_progress, dynamic_ncols=True) as bar:
+        with tqdm(unit="gap", total=0, disable=not show_progress, leave=False, dynamic_ncols=True) as bar:
             for group in self._groups(documents):
                 bar.total += sum(len(document.windows) for document in group)
                 bar.refresh()

@@ -85,6 +85,24 @@ def test_chunks_partition_long_texts(tiny: Segmenter, seed: int, piece: str) -> 
     assert_contract(text, tiny.segment(text))
 
 
+LONG = {
+    "100,000 letters": "a" * 100_000,
+    "letters and spaces": "ab " * 30_000,
+    "base64": "".join(random.Random(0).choices("ABCDEFabcdef0123456789+/", k=100_000)),
+    "minified JSON": '{"key":[1.5,"a.b",null],"other":"Mr. X"},' * 2000,
+    "one line of Chinese": "今天天气很好" * 5000,
+    "white space": " \t\n\r\n" * 10_000,
+    "surrogates": "\ud800\udc00\udfff" * 5000,
+    "the same sentence": "It rained. " * 2000,
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+@pytest.mark.filterwarnings("ignore::segmenter.UnreadableTextWarning")
+def test_chunks_partition_hard_texts(tiny: Segmenter, text: str) -> None:
+    assert_contract(text, tiny.segment(text))
+
+
 @MANY
 @given(text=TEXTS, lines=st.booleans())
 def test_sentences_are_lossless_and_have_ink(text: str, lines: bool) -> None:

@@ -123,3 +123,5 @@ def test_sigmoid_equals_a_softmax_over_both_logits() -> None:
         :, 1
     ]
     np.testing.assert_allclose(sigmoid(margins), softmax, atol=1e-7)
+    # 0 is kept for gaps that were not scored.
+    assert np.all(sigmoid(margins) > 0)
