@@ -54,8 +54,6 @@ def main(
     output.mkdir(parents=True, exist_ok=True)
     source = encoder_folder()
     tokenizer = BertTokenizer.from_pretrained(source, model_max_length=512)
-    # DistilBERT knows no token types, so its tokenizer must not give any.
-    tokenizer.model_input_names = ["input_ids", "attention_mask"]
     model: PreTrainedModel = (
         distilbert_from_bert(source)
         if warm_start is None

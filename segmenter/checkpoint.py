@@ -5,14 +5,19 @@ beside it. Without that file the defaults of the published recipe hold. Weights 
 as safetensors only.
 """
 
+import json
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from inspect import signature
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+from tokenizers import Tokenizer
 
 from segmenter.config import CheckpointConfig
 from segmenter.errors import CheckpointError, ConfigError
@@ -77,6 +82,12 @@ class Checkpoint:
                 f"the tokenizer in {folder} has no {', '.join(missing)} token, which windows are made of; "
                 "expected a BERT-like encoder"
             )
+        largest = max(tokenizer.get_vocab().values())
+        if largest >= model.config.vocab_size:
+            raise CheckpointError(
+                f"the tokenizer in {folder} has ids up to {largest}, but its model knows only "
+                f"{model.config.vocab_size} tokens: they do not belong together"
+            )
         mark_id = None
         if config.paragraph_mark is not None:
             mark_id = tokenizer.backend_tokenizer.token_to_id(config.paragraph_mark)
@@ -122,22 +133,26 @@ def locate(source: str | os.PathLike[str] | None, revision: str | None = None) -
     """
     if source is None:
         return shipped_model()
-    folder = Path(source).expanduser()
-    if folder.is_dir():
-        return folder
-    if folder.exists():
-        raise CheckpointError(f"got the file {folder} as a model, expected a checkpoint folder")
     name = os.fspath(source)
-    if not _HUB_NAME.fullmatch(name) or name.startswith("."):
+    try:
+        folder = Path(source).expanduser()
+        if folder.is_dir():
+            return folder
+        is_file = folder.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # too long, no such user, a NUL
+        raise CheckpointError(f"got model {name!r}, which cannot be a folder: {error}") from error
+    if is_file:
+        raise CheckpointError(f"got the file {folder} as a model, expected a checkpoint folder")
+    # Only a plain string may touch the network: a Path is meant to be here.
+    if not isinstance(source, str) or not _HUB_NAME.fullmatch(name) or name.startswith("."):
         raise CheckpointError(f"got model {name!r}, but there is no such folder")
     # Imported here: only a hub name needs it.
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError
 
     try:
         return Path(snapshot_download(name, revision=revision, allow_patterns=_HUB_FILES))
-    except (OSError, HFValidationError) as error:
-        reason = str(error).strip().splitlines()[0]
+    except Exception as error:  # the hub's client lets through whatever its transport raises
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise CheckpointError(
             f"got model {name!r}, which is no folder here and could not be had from the hub ({reason}); "
             "expected a checkpoint folder or the name of a model that is reachable or cached"
@@ -159,22 +174,48 @@ def write_checkpoint(
     :param tokenizer: Its tokenizer.
     :param config: Its settings.
     :param folder: Where to; made if it is missing.
+    :raises CheckpointError: If it cannot be written.
     """
     import torch
     from safetensors.torch import save
 
-    folder.mkdir(parents=True, exist_ok=True)
     state = {
         name: (value.half() if value.is_floating_point() else value).contiguous()
         for name, value in model.state_dict().items()
     }
-    (folder / "model.safetensors").write_bytes(save(state, metadata={"format": "pt"}))
-    config_out = deepcopy(model.config)
-    config_out.dtype = torch.float32
-    config_out.architectures = [type(model).__name__]
-    config_out.to_json_file(folder / "config.json")
+    network = deepcopy(model.config)
+    network.dtype = torch.float32
+    network.architectures = [type(model).__name__]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".partial-", dir=folder) as partial:
+            # Files appear whole, by rename: the old weights may be mapped into a running model.
+            Path(partial, "model.safetensors").write_bytes(save(state, metadata={"format": "pt"}))
+            network.to_json_file(Path(partial, "config.json"))
+            Path(partial, SETTINGS_FILE).write_text(config.to_json(), encoding="utf-8")
+            _write_tokenizer(tokenizer, model, Path(partial))
+            for path in Path(partial).iterdir():
+                path.replace(folder / path.name)
+    except OSError as error:
+        raise CheckpointError(f"cannot write a checkpoint to {folder}: {error}") from error
+
+
+def _write_tokenizer(tokenizer: "PreTrainedTokenizerBase", model: "PreTrainedModel", folder: Path) -> None:
+    """Write a tokenizer without the padding, truncation and paths that a session left in it."""
     tokenizer.save_pretrained(folder)
-    (folder / SETTINGS_FILE).write_text(config.to_json(), encoding="utf-8")
+    backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    backend.no_padding()
+    backend.no_truncation()
+    (folder / "tokenizer.json").write_text(backend.to_str(pretty=True), encoding="utf-8")
+    path = folder / "tokenizer_config.json"
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    for name in ("is_local", "local_files_only", "max_length", "name_or_path", "pad_to_multiple_of"):
+        settings.pop(name, None)
+    settings["model_max_length"] = min(tokenizer.model_max_length, _positions(model))
+    # A DistilBERT takes no token types, whatever a BERT tokenizer would give.
+    accepted = signature(model.forward).parameters
+    settings["model_input_names"] = [name for name in tokenizer.model_input_names if name in accepted]
+    path.write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _check_files(folder: Path) -> None:
@@ -190,16 +231,19 @@ def _check_files(folder: Path) -> None:
                 f"{folder} has its weights only as {pickled[0]}, a pickle, which can run code when it is "
                 "loaded; convert them to model.safetensors first (save_pretrained of transformers does)"
             )
-        raise CheckpointError(f"{folder} has no model.safetensors")
+        raise CheckpointError(
+            f"{folder} has no model.safetensors; weights in other formats, such as pytorch_model.bin, "
+            "have to be converted first (save_pretrained of transformers does)"
+        )
     from safetensors import SafetensorError, safe_open
 
     for path in weights:
         try:
             with safe_open(path, framework="numpy"):
                 pass
-        except SafetensorError as error:
+        except (SafetensorError, OSError) as error:
             raise CheckpointError(
-                f"{path} is damaged or cut short ({error}); copy or download it again"
+                f"{path} is damaged, cut short or unreadable ({error}); copy or download it again"
             ) from error
 
 
@@ -209,7 +253,7 @@ def _read_settings(folder: Path) -> tuple[CheckpointConfig, bool]:
         return CheckpointConfig(), False
     try:
         return CheckpointConfig.from_json(path.read_text(encoding="utf-8")), True
-    except (ConfigError, UnicodeDecodeError) as error:
+    except (ConfigError, UnicodeDecodeError, OSError) as error:
         raise CheckpointError(f"cannot read {path}: {error}") from error
 
 
@@ -218,8 +262,8 @@ def _load_model(folder: Path) -> "PreTrainedModel":
     from transformers import AutoConfig, AutoModelForSequenceClassification
 
     try:
-        config = AutoConfig.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError, KeyError) as error:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # the classes that transformers checks a config with vary
         raise CheckpointError(f"cannot read {folder / 'config.json'}: {error}") from error
     if config.num_labels != 2:
         raise CheckpointError(
@@ -234,9 +278,10 @@ def _load_model(folder: Path) -> "PreTrainedModel":
                 dtype=torch.float32,
                 use_safetensors=True,
                 local_files_only=True,
+                trust_remote_code=False,
                 output_loading_info=True,
             )
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
+    except Exception as error:  # whatever a config of wrong sizes makes torch raise
         raise CheckpointError(f"cannot load the model in {folder}: {error}") from error
     if missing := sorted(report["missing_keys"]):
         raise CheckpointError(
@@ -256,9 +301,9 @@ def _load_tokenizer(folder: Path) -> "PreTrainedTokenizerBase":
     try:
         with _quiet_transformers():
             tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-                folder, local_files_only=True, use_fast=True
+                folder, local_files_only=True, use_fast=True, trust_remote_code=False
             )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except Exception as error:  # tokenizers has no error class of its own
         raise CheckpointError(f"cannot load the tokenizer in {folder}: {error}") from error
     if not tokenizer.is_fast:
         raise CheckpointError(
@@ -287,12 +332,16 @@ def _quiet_transformers() -> Iterator[None]:
 def _boundary_label(config: "PretrainedConfig") -> int:
     """Label 1, unless the names of the labels say otherwise."""
     names = {int(label): str(name).upper() for label, name in (config.id2label or {}).items()}
-    return 0 if names.get(0) == "DIFFERENT" else 1
+    return 0 if names.get(0) == "DIFFERENT" or names.get(1) == "SAME" else 1
 
 
 def _positions(model: "PreTrainedModel") -> int:
     """Positions a text may take: RoBERTa's kind spends its first ones on padding."""
-    total: int = model.config.max_position_embeddings
+    total: int | None = getattr(model.config, "max_position_embeddings", None)
+    if total is None:
+        raise CheckpointError(
+            f"a {type(model).__name__} does not say how many positions it has; expected a BERT-like encoder"
+        )
     for name, module in model.named_modules():
         if name.endswith("position_embeddings"):
             padding: int | None = getattr(module, "padding_idx", None)

@@ -200,9 +200,10 @@ def _read(file: str, encoding: str) -> str:
         raise InputError(
             f"got --encoding {encoding}, expected one that Python knows, such as utf-8"
         ) from error
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
+        where = f": byte {error.start} is not valid" if isinstance(error, UnicodeDecodeError) else ""
         raise InputError(
-            f"cannot read {file} as {encoding}: byte {error.start} is not valid; "
+            f"cannot read {file} as {encoding}{where}; "
             "name the file's encoding with --encoding, for example --encoding cp1252"
         ) from error
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, fields
+from numbers import Real
 from typing import Any, Literal, Self
 
 from segmenter.errors import ConfigError
@@ -15,14 +16,16 @@ Candidates = Literal["auto", "all", "paragraphs"]
 """Which gaps are scored."""
 
 
-def check_threshold(threshold: float) -> None:
+def check_threshold(threshold: float) -> float:
     """Check a threshold.
 
     :param threshold: Expected to be 0 to 1.
+    :return: The same as a plain float, whatever number it was.
     :raises ConfigError: If it is not.
     """
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 <= threshold <= 1:
         raise ConfigError(f"got threshold={threshold!r}, expected a number from 0 to 1")
+    return float(threshold)
 
 
 def check_candidates(candidates: str) -> None:
@@ -46,7 +49,7 @@ class ChunkConfig:
 
     def __post_init__(self) -> None:
         if self.threshold is not None:
-            check_threshold(self.threshold)
+            object.__setattr__(self, "threshold", check_threshold(self.threshold))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,10 +87,14 @@ class CheckpointConfig:
         is_width = isinstance(self.context, int) and not isinstance(self.context, bool) and self.context > 0
         if self.context != "sentence" and not is_width:
             raise ConfigError(f"got context={self.context!r}, expected 'sentence' or tokens a side")
-        check_threshold(self.threshold)
+        object.__setattr__(self, "threshold", check_threshold(self.threshold))
         check_candidates(self.candidates)
         if self.boundary_label not in (0, 1):
             raise ConfigError(f"got boundary_label={self.boundary_label!r}, expected 0 or 1")
+        if not isinstance(self.paragraph_mark, str | None):
+            raise ConfigError(f"got paragraph_mark={self.paragraph_mark!r}, expected a token or null")
+        if not isinstance(self.metrics, dict | None):
+            raise ConfigError(f"got metrics={self.metrics!r}, expected an object or null")
         if self.sentences not in ("auto", "lines"):
             raise ConfigError(f"got sentences={self.sentences!r}, expected 'auto' or 'lines'")
 

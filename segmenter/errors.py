@@ -5,11 +5,10 @@
     SegmenterError
     ├── ConfigError (also ValueError)       a setting is out of its range
     ├── InputError (also ValueError)        a text or document cannot be used as it is
-    │   └── DataError                       a labelled document does not have the expected layout
     └── CheckpointError (also OSError)      a checkpoint folder cannot be loaded or written
 """
 
-__all__ = ["CheckpointError", "ConfigError", "DataError", "InputError", "SegmenterError"]
+__all__ = ["CheckpointError", "ConfigError", "InputError", "SegmenterError"]
 
 
 class SegmenterError(Exception):
@@ -22,10 +21,6 @@ class ConfigError(SegmenterError, ValueError):
 
 class InputError(SegmenterError, ValueError):
     """A text or document cannot be used as it is."""
-
-
-class DataError(InputError):
-    """A labelled document does not have the expected layout."""
 
 
 class CheckpointError(SegmenterError, OSError):

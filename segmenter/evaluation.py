@@ -100,7 +100,8 @@ def score_documents(
 ) -> list[ScoredDocument]:
     """Run a model over documents.
 
-    :param segmenter: Scores every gap when ``flat``, else those its ``candidates`` setting names.
+    :param segmenter: Scores the gaps that its ``candidates`` setting names; ``"auto"`` is every gap
+        when flat, else the paragraph breaks.
     :param documents: The documents; for ``"paragraphs"`` their paragraphs are known.
     :param mode: Whether the model is told of paragraphs.
     :param show_progress: Whether to show a bar on the standard error.

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
-__all__ = ["Scorer", "TorchScorer", "score_windows", "sigmoid"]
+__all__ = ["BatchBudget", "Scorer", "TorchScorer", "score_windows", "sigmoid"]
 
 logger = logging.getLogger(__name__)
 
+_OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
 _CPU_BATCH_TOKENS = 4096
 _GPU_BATCH_TOKENS = 65536
 
@@ -39,6 +41,16 @@ class Scorer(Protocol):
         :raises MemoryError: If the batch does not fit; a smaller one may.
         """
         ...
+
+
+@dataclass(slots=True)
+class BatchBudget:
+    """How large a batch may be; what a lack of memory teaches stays for the batches to come.
+
+    :ivar tokens: Tokens of a batch, padding included.
+    """
+
+    tokens: int
 
 
 class TorchScorer:
@@ -84,8 +96,10 @@ class TorchScorer:
                 )
                 result: NDArray[np.float32] = output.logits.float().cpu().numpy()
         except RuntimeError as error:
-            # The CPU's allocator has no error class of its own.
-            if isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error):
+            # Not every allocator has the error class.
+            if isinstance(error, torch.OutOfMemoryError) or any(
+                text in str(error) for text in _OUT_OF_MEMORY
+            ):
                 raise MemoryError(str(error)) from error
             raise
         return result
@@ -96,8 +110,7 @@ def score_windows(
     builder: WindowBuilder,
     pad_id: int,
     documents: Sequence[Windows],
-    *,
-    batch_tokens: int | None = None,
+    budget: BatchBudget,
     on_batch: Callable[[int], object] | None = None,
 ) -> list[NDArray[np.float32]]:
     """Score the windows of several documents together.
@@ -106,31 +119,30 @@ def score_windows(
     :param builder: Lays batches out.
     :param pad_id: The token to fill up with.
     :param documents: The windows of each document; some may have none.
-    :param batch_tokens: Tokens of a batch, padding included. None: what suits the device. Where the
-        memory does not suffice it is halved.
+    :param budget: How large a batch may be. Where the memory does not suffice it is halved.
     :param on_batch: Called with the number of windows of every batch that is done.
-    :return: Logit of boundary minus logit of no boundary, label 1 over label 0, for each window, in
-        the order given. *Shape:* ``(n_windows,)`` each.
+    :return: Logit of label 1 minus logit of label 0 for each window, in the order given. *Shape:*
+        ``(n_windows,)`` each.
     :raises MemoryError: If even a single window does not fit.
     """
     counts = [len(windows) for windows in documents]
     owner = np.repeat(np.arange(len(documents)), counts)
     number = np.concatenate([np.arange(count) for count in (0, *counts)])
     lengths = np.concatenate([np.zeros(0, np.int64), *(windows.lengths for windows in documents)])
-    budget = batch_tokens or scorer.batch_tokens
     margins = np.zeros(len(owner), dtype=np.float32)
     order = np.argsort(-lengths, kind="stable")
     start = 0
     while start < len(order):
-        batch = order[start : start + max(1, budget // int(lengths[order[start]]))]
+        longest = int(lengths[order[start]])
+        batch = order[start : start + max(1, budget.tokens // longest)]
         sides = [documents[owner[index]].sides(number[index]) for index in batch]
         try:
             logits = scorer.logits(*builder.pad(sides, pad_id))
         except MemoryError:
             if len(batch) == 1:
                 raise
-            budget = max(1, budget // 2)
-            logger.warning("out of memory: going on with batches of %d tokens", budget)
+            budget.tokens = len(batch) // 2 * longest
+            logger.warning("out of memory: going on with batches of %d tokens", budget.tokens)
             continue
         margins[batch] = logits[:, 1] - logits[:, 0]
         start += len(batch)

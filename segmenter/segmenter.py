@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from segmenter.config import Candidates, CheckpointConfig, Context
 from segmenter.document import Sentence
 from segmenter.errors import ConfigError, InputError
 from segmenter.readability import Vocabulary
-from segmenter.scoring import Scorer, TorchScorer, score_windows, sigmoid
+from segmenter.scoring import BatchBudget, Scorer, TorchScorer, score_windows, sigmoid
 from segmenter.segmentation import Segmentation
 from segmenter.sentences import Sentences, paragraph_flags, resolve_splitter, split_sentences
 from segmenter.tokenizing import SentenceTokenizer
@@ -60,11 +61,12 @@ class Segmenter:
         sentences: Sentences | None = None,
         batch_tokens: int | None = None,
     ) -> None:
-        if batch_tokens is not None and batch_tokens < 1:
-            raise ConfigError(f"got batch_tokens={batch_tokens}, expected 1 or more")
+        is_count = isinstance(batch_tokens, int) and not isinstance(batch_tokens, bool) and batch_tokens > 0
+        if batch_tokens is not None and not is_count:
+            raise ConfigError(f"got batch_tokens={batch_tokens!r}, expected a whole number, 1 or more")
         self._checkpoint = checkpoint
         self._scorer = scorer
-        self._batch_tokens = batch_tokens
+        self._budget = BatchBudget(batch_tokens or scorer.batch_tokens)
         self._splitter = resolve_splitter(checkpoint.config.sentences if sentences is None else sentences)
         self._builder = WindowBuilder(
             context=checkpoint.config.context,
@@ -145,6 +147,7 @@ class Segmenter:
         :yield: A result each.
         :raises InputError: If one is not a string; the results before it have been given by then.
         """
+        _refuse_string(texts, "texts")
         documents = (self._prepare(text) for text in texts)
         for document, probabilities in self._scored(documents, show_progress):
             yield self._result(document, probabilities)
@@ -195,16 +198,17 @@ class Segmenter:
         )
 
     def _prepare_split(self, sentences: Sequence[str], paragraphs: Sequence[int] | None) -> _Prepared:
+        _refuse_string(sentences, "sentences")
         for sentence in sentences:
             _check_text(sentence)
         flags = np.zeros(len(sentences), dtype=np.bool_)
-        for number in paragraphs or ():
-            if not 0 <= number < len(sentences):
+        for number in () if paragraphs is None else paragraphs:
+            if not isinstance(number, Integral) or not 0 <= number < len(sentences):
                 raise InputError(
-                    f"got paragraph start {number}, expected 0 to {len(sentences) - 1}: "
+                    f"got paragraph start {number!r}, expected 0 to {len(sentences) - 1}: "
                     "the numbers of sentences that start a paragraph"
                 )
-            flags[number] = True
+            flags[int(number)] = True
         flags[:1] = False
         return self._tokenized("", (), sentences, flags)
 
@@ -225,7 +229,9 @@ class Segmenter:
     ) -> Iterator[tuple[_Prepared, NDArray[np.float32]]]:
         """Score documents in groups, so that batches run across them."""
         sign = 1 if self.config.boundary_label == 1 else -1
-        with tqdm(unit="gap", total=0, disable=not show_progress, leave=False, dynamic_ncols=True) as bar:
+        with tqdm(
+            unit="gap", total=0, disable=not show_progress, leave=False, delay=1.0, dynamic_ncols=True
+        ) as bar:
             for group in self._groups(documents):
                 bar.total += sum(len(document.windows) for document in group)
                 bar.refresh()
@@ -234,9 +240,11 @@ class Segmenter:
                     self._builder,
                     self._checkpoint.pad_id,
                     [document.windows for document in group],
-                    batch_tokens=self._batch_tokens,
-                    on_batch=bar.update,
+                    self._budget,
+                    bar.update,
                 )
+                # Off the terminal while results are given, which may be printed.
+                bar.clear()
                 for document, margin in zip(group, margins, strict=True):
                     probabilities = np.zeros(max(0, len(document.stream.starts) - 1), dtype=np.float32)
                     probabilities[document.windows.gaps] = sigmoid(sign * margin)
@@ -244,21 +252,22 @@ class Segmenter:
 
     def _groups(self, documents: Iterable[_Prepared]) -> Iterator[list[_Prepared]]:
         """Gather documents until their windows fill some batches."""
-        limit = _BATCHES_A_GROUP * (self._batch_tokens or self._scorer.batch_tokens)
+        limit = _BATCHES_A_GROUP * self._budget.tokens
         group: list[_Prepared] = []
         tokens = 0
         rest = iter(documents)
         while True:
             try:
                 document = next(rest, None)
-            except InputError:
-                # A bad document must not cost the good ones before it.
+            except Exception:
+                # Whatever goes wrong with a document must not cost the good ones before it.
                 yield group
                 raise
             if document is None:
                 break
             group.append(document)
-            tokens += int(document.windows.lengths.sum())
+            # The document's own tokens too, since it may have few windows.
+            tokens += int(document.windows.lengths.sum()) + len(document.stream.ids)
             if tokens >= limit or len(group) == _DOCUMENTS_A_GROUP:
                 yield group
                 group, tokens = [], 0
@@ -280,6 +289,12 @@ class Segmenter:
             trimmed_gaps=int(np.count_nonzero(windows.trimmed)),
             threshold=self.config.threshold,
         )
+
+
+def _refuse_string(values: object, what: str) -> None:
+    """A string is an iterable of strings too, its characters: never what was meant."""
+    if isinstance(values, str):
+        raise InputError(f"got a str as {what}, expected several: put it into a list")
 
 
 def _check_text(text: object) -> None:

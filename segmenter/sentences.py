@@ -31,6 +31,11 @@ _NEWLINE = r"(?>\r\n|\n|\r)"
 _LINE_END = re.compile(_NEWLINE)
 _BLANK_LINES = re.compile(rf"{_NEWLINE}[^\S\r\n]*{_NEWLINE}\s*")
 _INK = re.compile(r"\S")
+_PIECE = 20_000
+"""Most characters a splitter sees at once."""
+
+_CONTEXT = 1_000
+"""Characters around a sentence start that a splitter has to have seen for it to count."""
 
 
 @runtime_checkable
@@ -40,7 +45,8 @@ class SentenceSplitter(Protocol):
     def starts(self, text: str) -> Iterable[int]:
         """Find the sentences of a text without blank lines.
 
-        :param text: Part of a document, with neither lone surrogates nor blank lines.
+        :param text: Part of a document, with neither lone surrogates nor blank lines, of at most
+            20,000 characters; a longer part comes in pieces.
         :return: The offset of the first character of each sentence, in characters, from 0 to
             ``len(text)``. White space may be on either side; the first offset may be left out.
         """
@@ -150,13 +156,36 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 def _inked_starts(block: str, splitter: SentenceSplitter) -> list[int]:
     """Sentence starts of a block, each moved on to its first character that is not white space."""
-    found = set()
-    for start in (0, *splitter.starts(block)):
-        if not 0 <= start <= len(block):
+    found = {ink.start() for start in _starts(block, splitter) if (ink := _INK.search(block, start))}
+    return sorted(found)
+
+
+def _starts(block: str, splitter: SentenceSplitter) -> Iterator[int]:
+    """Sentence starts of a block, found piece by piece: splitters may be quadratic in what they see.
+
+    The next piece starts at the last sentence of the one before, or where there was none a little before
+    its end, so that each sentence start is found with the text around it.
+    """
+    yield 0
+    position = known = 0
+    while True:
+        piece = block[position : position + _PIECE]
+        is_last = position + _PIECE >= len(block)
+        found = sorted(start for start in _checked_starts(piece, splitter) if start > known)
+        if not is_last:
+            found = [start for start in found if start <= _PIECE - _CONTEXT]
+        yield from (position + start for start in found)
+        if is_last:
+            return
+        position += found[-1] if found else _PIECE - 2 * _CONTEXT
+        known = 0 if found else _CONTEXT
+
+
+def _checked_starts(text: str, splitter: SentenceSplitter) -> Iterator[int]:
+    for start in splitter.starts(text):
+        if not 0 <= start <= len(text):
             raise InputError(
                 f"got sentence start {start} from {type(splitter).__name__}, "
-                f"expected 0 to {len(block)}: offsets count characters of the given text"
+                f"expected 0 to {len(text)}: offsets count characters of the given text"
             )
-        if ink := _INK.search(block, start):
-            found.add(ink.start())
-    return sorted(found)
+        yield start

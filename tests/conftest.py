@@ -37,11 +37,9 @@ def tokenizer(examples: dict[str, str]) -> BertTokenizer:
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", MARK, *letters, *(f"##{c}" for c in letters)]
     # The mark is a token of the vocabulary, not one that text can be matched against.
     tokens += sorted(word for word, _ in words.most_common(700) if len(word) > 1)
-    made = BertTokenizer(
+    return BertTokenizer(
         vocab={token: number for number, token in enumerate(tokens)}, do_lower_case=True, model_max_length=64
     )
-    made.model_input_names = ["input_ids", "attention_mask"]
-    return made
 
 
 def make_model(tokenizer: BertTokenizer, positions: int = 64) -> PreTrainedModel:

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,6 +61,41 @@ def test_label_names_decide_which_label_is_the_boundary(plain_folder: Path, tmp_
     np.testing.assert_allclose(
         Segmenter.from_pretrained(folder, device="cpu").predict(LINES), 1 - expected, atol=1e-6
     )
+
+
+@pytest.mark.parametrize(
+    ("names", "flipped"),
+    [({"0": "NEW", "1": "SAME"}, True), ({"0": "SAME", "1": "NEW"}, False), ({"0": "A", "1": "B"}, False)],
+)
+def test_the_label_that_is_not_same_is_the_boundary(
+    plain_folder: Path, tmp_path: Path, names: dict[str, str], flipped: bool
+) -> None:
+    folder = copy(plain_folder, tmp_path)
+    edit_json(folder / "config.json", id2label=names, label2id={name: int(n) for n, name in names.items()})
+    assert Segmenter.from_pretrained(folder, device="cpu").config.boundary_label == (0 if flipped else 1)
+
+
+def test_code_in_a_folder_is_never_run(tiny_folder: Path, tmp_path: Path) -> None:
+    folder = copy(tiny_folder, tmp_path)
+    (folder / "trap.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w')\nclass TrapConfig: pass\n")
+    edit_json(folder / "config.json", model_type="trap", auto_map={"AutoConfig": "trap.TrapConfig"})
+    done = subprocess.run(
+        [sys.executable, "-m", "segmenter", "info", "--model", str(folder)],
+        input=b"y\n" * 9,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_the_written_tokenizer_has_no_leftovers(tiny_folder: Path) -> None:
+    settings = json.loads((tiny_folder / "tokenizer_config.json").read_text())
+    assert settings["model_input_names"] == ["input_ids", "attention_mask"]
+    assert not {"is_local", "local_files_only", "name_or_path", "max_length"} & settings.keys()
+    stored = json.loads((tiny_folder / "tokenizer.json").read_text())
+    assert stored["padding"] is stored["truncation"] is None
+    assert set(AutoTokenizer.from_pretrained(tiny_folder)("the harbour")) == {"input_ids", "attention_mask"}
 
 
 def test_weights_are_float16_on_disk_and_float32_in_memory(tiny_folder: Path) -> None:
@@ -154,16 +191,23 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: edit_json(f / "config.json", model_type="warp"),
         r"cannot read .*config\.json",
     ),
-    "half the weights": (lambda f: truncate(f / "model.safetensors", 0.5), "damaged or cut short.*again"),
+    "half the weights": (lambda f: truncate(f / "model.safetensors", 0.5), "damaged, cut short.*again"),
     "a tenth of a percent": (
         lambda f: truncate(f / "model.safetensors", 0.999),
-        "damaged or cut short.*again",
+        "damaged, cut short.*again",
     ),
-    "no weights in the file": (lambda f: truncate(f / "model.safetensors", 0), "damaged or cut short.*again"),
+    "no weights in the file": (lambda f: truncate(f / "model.safetensors", 0), "damaged, cut short.*again"),
     "pickle only": (only_pickle, "only as pytorch_model.bin, a pickle.*convert"),
     "bare encoder": (bare_encoder, "lack classifier.*not a bare encoder; train it first"),
     "three labels": (three_labels, "has 3 labels, expected 2"),
     "wrong shape": (wrong_shape, "cannot load the model"),
+    "a size in words": (lambda f: edit_json(f / "config.json", dim="x"), r"cannot read .*config\.json"),
+    "a vocabulary too large": (lambda f: edit_json(f / "config.json", vocab_size=9), "cannot load the model"),
+    "a mark that is a number": (
+        lambda f: edit_json(f / "segmenter.json", paragraph_mark=5),
+        "paragraph_mark=5",
+    ),
+    "metrics that are a list": (lambda f: edit_json(f / "segmenter.json", metrics=[1]), r"metrics=\[1\]"),
     "no tokenizer": (no_tokenizer, "has no tokenizer, expected tokenizer.json or vocab.txt"),
     "cut tokenizer": (lambda f: truncate(f / "tokenizer.json", 0.5), "cannot load the tokenizer"),
     "cut settings": (lambda f: truncate(f / "segmenter.json", 0.5), r"segmenter\.json: expected JSON"),

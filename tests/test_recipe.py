@@ -79,7 +79,6 @@ class Recipe:
 def folder(tokenizer: BertTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint of 512 positions, as the article's model has."""
     made = BertTokenizer(vocab=tokenizer.get_vocab(), do_lower_case=True, model_max_length=512)
-    made.model_input_names = ["input_ids", "attention_mask"]
     folder = tmp_path_factory.mktemp("recipe")
     write_checkpoint(make_model(tokenizer, positions=512), made, CheckpointConfig(), folder)
     return folder

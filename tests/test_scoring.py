@@ -7,7 +7,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from segmenter.scoring import TorchScorer, score_windows, sigmoid
+from segmenter.scoring import BatchBudget, TorchScorer, score_windows, sigmoid
 from segmenter.windows import TokenStream, WindowBuilder, Windows
 
 BUILDER = WindowBuilder(4, 20, 101, 102)
@@ -49,11 +49,11 @@ def expected(windows: Windows) -> list[float]:
 @pytest.mark.parametrize("budget", [None, 1, 20, 64, 10_000])
 def test_order_is_restored_across_documents(budget: int | None) -> None:
     scorer = Adding()
-    margins = score_windows(scorer, BUILDER, 0, documents(), batch_tokens=budget)
+    budget = budget or scorer.batch_tokens
+    margins = score_windows(scorer, BUILDER, 0, documents(), BatchBudget(budget))
     for windows, margin in zip(documents(), margins, strict=True):
         np.testing.assert_allclose(margin, expected(windows), rtol=1e-5)
-    limit = budget or scorer.batch_tokens
-    assert all(rows * length <= limit or rows == 1 for rows, length in scorer.shapes)
+    assert all(rows * length <= budget or rows == 1 for rows, length in scorer.shapes)
     # Batches run across documents: with room for all there is one.
     if budget == 10_000:
         assert len(scorer.shapes) == 1
@@ -61,23 +61,30 @@ def test_order_is_restored_across_documents(budget: int | None) -> None:
 
 def test_out_of_memory_halves_the_budget_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
     scorer = Adding(most_tokens=30)
+    budget = BatchBudget(200)
     done: list[int] = []
     with caplog.at_level(logging.WARNING, "segmenter"):
-        margins = score_windows(scorer, BUILDER, 0, documents(), batch_tokens=200, on_batch=done.append)
+        margins = score_windows(scorer, BUILDER, 0, documents(), budget, done.append)
     for windows, margin in zip(documents(), margins, strict=True):
         np.testing.assert_allclose(margin, expected(windows), rtol=1e-5)
     assert sum(done) == sum(len(windows) for windows in documents())
-    assert [record.args for record in caplog.records] == [(100,), (50,), (25,)]
+    assert len(caplog.records) == 3
+    # Batches of the longest windows, 11 tokens: 18, 9, 4 and 2 of them.
+    assert budget.tokens == 22
+    # What was learned holds for the next documents.
+    caplog.clear()
+    score_windows(scorer, BUILDER, 0, documents(), budget)
+    assert not caplog.records
 
 
 def test_out_of_memory_with_a_single_window_is_an_error() -> None:
     with pytest.raises(MemoryError):
-        score_windows(Adding(most_tokens=5), BUILDER, 0, documents(), batch_tokens=200)
+        score_windows(Adding(most_tokens=5), BUILDER, 0, documents(), BatchBudget(200))
 
 
 def test_nothing_to_score() -> None:
-    assert score_windows(Adding(), BUILDER, 0, []) == []
-    (margins,) = score_windows(Adding(), BUILDER, 0, [documents()[1]])
+    assert score_windows(Adding(), BUILDER, 0, [], BatchBudget(9)) == []
+    (margins,) = score_windows(Adding(), BUILDER, 0, [documents()[1]], BatchBudget(9))
     assert margins.shape == (0,)
 
 
@@ -86,6 +93,7 @@ def test_nothing_to_score() -> None:
     [
         (torch.OutOfMemoryError("CUDA out of memory"), MemoryError),
         (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"), MemoryError),
+        (RuntimeError("MPS backend out of memory"), MemoryError),
         (RuntimeError("shapes differ"), RuntimeError),
     ],
 )

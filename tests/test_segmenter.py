@@ -1,6 +1,7 @@
 """The façade."""
 
 import gc
+import shutil
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from segmenter import ChunkConfig, ConfigError, InputError, Segmenter, UnreadableTextWarning
+from segmenter import CheckpointError, ChunkConfig, ConfigError, InputError, Segmenter, UnreadableTextWarning
 
 BULGARIAN = (
     "Пристанището се намира в края на дълъг залив. Корабите стигат до него през тесен канал. "
@@ -66,6 +67,36 @@ def test_what_is_not_a_string_is_refused_after_the_good_ones(tiny: Segmenter, wr
         tiny.predict(["a", wrong])  # type: ignore[list-item]
 
 
+def test_a_string_is_not_several(tiny: Segmenter) -> None:
+    with pytest.raises(InputError, match="got a str as sentences, expected several"):
+        tiny.predict("One. Two.")
+    with pytest.raises(InputError, match="got a str as texts, expected several"):
+        next(tiny.segment_many("One. Two."))
+
+
+def test_paragraphs_may_be_an_array(tiny: Segmenter) -> None:
+    sentences = ["The harbour is old.", "Fog is common.", "Ships come."]
+    assert np.array_equal(tiny.predict(sentences, np.array([1, 2])), tiny.predict(sentences, [1, 2]))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"got paragraph start 1\.0"):
+        tiny.predict(sentences, [1.0])  # type: ignore[list-item]
+
+
+def test_an_error_of_the_users_own_does_not_cost_the_texts_before_it(tiny: Segmenter) -> None:
+    def texts() -> Iterator[str]:
+        yield "One. Two."
+        raise OSError("the disk is gone")
+
+    results = tiny.segment_many(texts())
+    assert next(results).text == "One. Two."
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(results)
+
+
+def test_numbers_of_numpy_are_numbers(tiny: Segmenter) -> None:
+    result = tiny.segment("The harbour is old. Fog is common.")
+    assert result.rechunk(ChunkConfig(threshold=result.probabilities[0])).boundaries == ()
+
+
 def test_candidates(tiny_folder: Path, examples: dict[str, str]) -> None:
     text = examples["harbour.txt"]
     by_name = {
@@ -116,7 +147,10 @@ def test_context_overrides(tiny_folder: Path, examples: dict[str, str]) -> None:
         {"candidates": "some"},
         {"sentences": "words"},
         {"device": "warp"},
+        {"threshold": True},
         {"batch_tokens": 0},
+        {"batch_tokens": 1e4},
+        {"batch_tokens": True},
     ],
     ids=str,
 )
@@ -228,6 +262,19 @@ def test_a_text_the_vocabulary_cannot_read_is_segmented_with_a_warning(tiny: Seg
     assert caught[0].filename == __file__
 
 
+def test_saving_over_the_folder_it_was_loaded_from(plain_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(plain_folder, folder)
+    segmenter = Segmenter.from_pretrained(folder, device="cpu")
+    expected = segmenter.predict(["One.", "Two."])
+    segmenter.save_pretrained(folder)
+    assert np.array_equal(segmenter.predict(["One.", "Two."]), expected)
+    assert not list(folder.glob(".partial*"))
+    (tmp_path / "file").touch()
+    with pytest.raises(CheckpointError, match="cannot write"):
+        segmenter.save_pretrained(tmp_path / "file")
+
+
 def test_save_and_load_again(tiny_folder: Path, tmp_path: Path, examples: dict[str, str]) -> None:
     segmenter = Segmenter.from_pretrained(tiny_folder, threshold=0.3, context=8)
     segmenter.save_pretrained(tmp_path / "saved")
@@ -243,7 +290,8 @@ def test_progress_is_shown_on_request_only(
     tiny.segment(examples["career.txt"])
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
-    tiny.segment(examples["career.txt"], show_progress=True)
+    text = examples["career.txt"] * 200
+    tiny.segment(text, show_progress=True)
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "19/19" in captured.err
+    assert "gap/s" in captured.err

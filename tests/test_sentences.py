@@ -1,6 +1,7 @@
 """Named cases of sentence splitting, each with its right value."""
 
 import random
+import time
 
 import pytest
 
@@ -131,7 +132,7 @@ def test_an_unknown_splitter_is_refused(wrong: object) -> None:
     [
         "a" * 100_000,
         "".join(random.Random(0).choices("ABCDEFabcdef0123456789+/", k=100_000)),
-        '{"key":[1.5,"a.b",null],"other":"Mr. X"},' * 3000,
+        '{"key":[1.5,"a.b",null],"other":"Dr.X"},' * 3000,
         "\n" + " " * 200_000 + "x",
         "\n \n" * 50_000 + "x",
     ],
@@ -140,3 +141,40 @@ def test_an_unknown_splitter_is_refused(wrong: object) -> None:
 def test_long_texts_without_sentences_are_one_sentence(text: str) -> None:
     (sentence,) = split_sentences(text, SentencexSplitter())
     assert sentence.text == text
+
+
+def test_a_long_block_is_split_piece_by_piece_with_the_same_result() -> None:
+    text = "".join(f"Dr. Smith saw {n} ships in the U.S. harbour. " for n in range(3000))
+    sizes: list[int] = []
+
+    class Watching(SentencexSplitter):
+        def starts(self, text: str) -> list[int]:
+            sizes.append(len(text))
+            return super().starts(text)
+
+    found = [sentence.start for sentence in split_sentences(text, Watching())]
+    assert found == SentencexSplitter().starts(text)
+    assert max(sizes) == 20_000
+    assert sum(sizes) < 1.2 * len(text)
+
+
+def test_a_long_sentence_between_short_ones() -> None:
+    text = "First one. " + "word " * 30_000 + "ends. Last one. " + "And more. " * 3000
+    sentences = split_sentences(text, SentencexSplitter())
+    assert [s.text for s in sentences[:1]] == ["First one. "]
+    assert sentences[1].text.endswith("word ends. ")
+    assert sentences[2].text == "Last one. "
+    assert len(sentences) == 3003
+
+
+@pytest.mark.parametrize(
+    "text", ["今天天气很好。" * 60_000, '{"a":1.5,"b":"c.d"},' * 40_000], ids=["Chinese", "JSON"]
+)
+def test_time_grows_linearly_with_one_line(text: str) -> None:
+    def seconds(part: str) -> float:
+        started = time.process_time()
+        split_sentences(part, SentencexSplitter())
+        return time.process_time() - started
+
+    # Quadratic time would be 16 times as long.
+    assert seconds(text) < 8 * seconds(text[: len(text) // 4]) + 0.5

@@ -102,7 +102,7 @@ def test_positives_are_kept_and_negatives_undersampled() -> None:
     ]
     assert len(labels) == 12 * 11
     assert sum(labels) == 24
-    few = sampler(windows_per_epoch=40, keep_inner=0.001, keep_breaks=0.1, keep_marked_inner=0.001)
+    few = sampler(windows_per_epoch=40, weight_inner=0.001, weight_breaks=0.1, weight_marked_inner=0.001)
     kept = [bool(packed.boundary[packed.sentence_offsets[k.document] + k.gap + 1]) for b in few for k in b]
     assert sum(kept) >= 20
     marks = {key.document: key.marked for batch in everything for key in batch}
@@ -233,8 +233,8 @@ def test_a_killed_run_ends_with_the_same_weights(undisturbed: Path, tmp_path: Pa
                 contexts={"sentence": 0.3, 8: 0.7},
                 windows_per_epoch=60,
                 batch_tokens=150,
-                keep_inner=1.0,
-                keep_breaks=1.0,
+                weight_inner=1.0,
+                weight_breaks=1.0,
             ),
             0,
         )
@@ -257,8 +257,11 @@ def test_a_torn_checkpoint_is_passed_over(undisturbed: Path, tmp_path: Path) -> 
     torn.mkdir()
     weights = (newest / "model.safetensors").read_bytes()
     (torn / "model.safetensors").write_bytes(weights[: len(weights) // 2])
+    (tmp_path / "checkpoint-best").mkdir()
     assert newest_complete_checkpoint(tmp_path) == newest
     assert not torn.exists()
+    assert (tmp_path / "torn-checkpoint-900").exists()
+    assert (tmp_path / "checkpoint-best").exists()
     torn.mkdir()
     (torn / "model.safetensors").write_bytes(weights[:100])
     tiny_training.run(tmp_path, STEPS)

@@ -69,8 +69,8 @@ def run(output: Path, max_steps: int) -> tuple[DistilBertForSequenceClassificati
         contexts={"sentence": 0.3, 8: 0.7},
         windows_per_epoch=60,
         batch_tokens=150,
-        keep_inner=1.0,
-        keep_breaks=1.0,
+        weight_inner=1.0,
+        weight_breaks=1.0,
     )
     config = TrainingConfig(
         max_steps=max_steps,

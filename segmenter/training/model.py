@@ -89,8 +89,8 @@ def _distilbert(
 
     # Queries of a row: [CLS] first, then its inner gaps, filled up with [CLS].
     counts = torch.bincount(inner[:, 0], minlength=len(input_ids))
-    slot = torch.arange(len(inner)) - (torch.cumsum(counts, 0) - counts)[inner[:, 0]] + 1
-    index = torch.zeros(len(input_ids), int(counts.max()) + 1, dtype=torch.long)
+    slot = torch.arange(len(inner), device=inner.device) - (torch.cumsum(counts, 0) - counts)[inner[:, 0]] + 1
+    index = torch.zeros(len(input_ids), int(counts.max()) + 1, dtype=torch.long, device=inner.device)
     index[inner[:, 0], slot] = inner[:, 1]
     read = torch.gather(hidden, 1, index.unsqueeze(-1).expand(-1, -1, hidden.size(-1)))
 

@@ -23,19 +23,19 @@ class SamplingConfig:
 
     :ivar contexts: Contexts and the share of windows that have each.
     :ivar marked_share: Share of the documents with known paragraphs whose marks are kept, 0 to 1.
-    :ivar keep_breaks: Share of the paragraph breaks that are no boundary and stay in, 0 to 1:
-        the hard negatives.
-    :ivar keep_inner: Share of the gaps inside a paragraph that stay in where marks are dropped.
-    :ivar keep_marked_inner: The same where marks are kept, and tell the answer.
+    :ivar weight_breaks: Weight in the draw of a paragraph break that is no boundary, a hard negative,
+        above 0 to 1; a boundary has 1.
+    :ivar weight_inner: Weight of a gap inside a paragraph where marks are dropped.
+    :ivar weight_marked_inner: The same where marks are kept, and tell the answer.
     :ivar windows_per_epoch: Windows drawn an epoch.
     :ivar batch_tokens: Most tokens of a batch, padding included.
     """
 
     contexts: dict[Context, float] = field(default_factory=lambda: {"sentence": 1.0})
     marked_share: float = 0.5
-    keep_breaks: float = 0.4
-    keep_inner: float = 0.25
-    keep_marked_inner: float = 0.03
+    weight_breaks: float = 0.4
+    weight_inner: float = 0.25
+    weight_marked_inner: float = 0.03
     windows_per_epoch: int = 200_000
     batch_tokens: int = 4096
 
@@ -114,8 +114,8 @@ class WindowSampler(Sampler[list[WindowKey]]):
 
     def _draw(self, marked: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64]:
         docs, config = self._documents, self._config
-        keep = np.where(marked, config.keep_marked_inner, config.keep_inner)
-        keep = np.where(docs.paragraph, config.keep_breaks, keep)
+        keep = np.where(marked, config.weight_marked_inner, config.weight_inner)
+        keep = np.where(docs.paragraph, config.weight_breaks, keep)
         keep = np.where(docs.boundary, 1.0, keep)
         keep[docs.sentence_offsets[:-1]] = 0.0  # No gap before the first sentence.
         # A weighted draw without replacement (Efraimidis & Spirakis 2006): the largest log(u) / w.

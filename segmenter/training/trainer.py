@@ -4,7 +4,7 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import torch
 from torch import nn
@@ -43,6 +43,7 @@ class TrainingConfig:
     :ivar freeze_embeddings: Whether the embeddings stay as they are.
     :ivar save_steps: Steps between two checkpoints.
     :ivar logging_steps: Steps between two lines of the log.
+    :ivar mixed_precision: ``"bf16"`` or ``"fp16"`` where the device has units for it.
     :ivar seed: Of everything that is drawn.
     """
 
@@ -56,6 +57,7 @@ class TrainingConfig:
     freeze_embeddings: bool = True
     save_steps: int = 500
     logging_steps: int = 50
+    mixed_precision: Literal["no", "bf16", "fp16"] = "no"
     seed: int = 0
 
 
@@ -80,17 +82,21 @@ def freeze(model: PreTrainedModel, config: TrainingConfig) -> None:
 def newest_complete_checkpoint(folder: Path) -> Path | None:
     """Find where to go on, past checkpoints that a kill tore.
 
-    Torn checkpoints are deleted, so that they cannot be mistaken for complete ones later.
+    Torn checkpoints are renamed, so that the trainer does not count them among those it keeps.
 
     :param folder: The output folder of a run.
     :return: The newest complete checkpoint, or None if there is none.
     """
     found: dict[int, Path] = {}
     for path in folder.glob("checkpoint-*"):
+        number = path.name.removeprefix("checkpoint-")
+        if not number.isdecimal():
+            continue
         if (path / _COMPLETE).is_file():
-            found[int(path.name.removeprefix("checkpoint-"))] = path
+            found[int(number)] = path
         else:
-            shutil.rmtree(path)
+            shutil.rmtree(folder / f"torn-{path.name}", ignore_errors=True)
+            path.rename(folder / f"torn-{path.name}")
     return found[max(found)] if found else None
 
 
@@ -147,6 +153,8 @@ class WindowTrainer(Trainer):
                 save_total_limit=2,
                 logging_steps=config.logging_steps,
                 seed=config.seed,
+                bf16=config.mixed_precision == "bf16",
+                fp16=config.mixed_precision == "fp16",
                 report_to=[],
                 remove_unused_columns=False,
                 label_names=["labels"],
