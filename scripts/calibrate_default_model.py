@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from datasets import load_dataset
+from model_card import card
 
 from segmenter import Segmenter
 from segmenter.checkpoint import Checkpoint, write_checkpoint
@@ -173,92 +174,6 @@ def baselines(documents: Sequence[LabelledDocument]) -> dict[str, Measures]:
     if "paragraphs" in modes(documents):
         found["every paragraph"] = measure_cuts(having(documents, "paragraphs"), cut_at_paragraphs)
     return found
-
-
-def card(
-    report: dict[str, Any], rows: dict[str, dict[str, Any]], details: dict[str, Any], context: int
-) -> str:
-    """Write the model card."""
-
-    def number(value: float | None) -> str:
-        return "" if value is None else f"{value:.3f}"
-
-    table = "\n".join(
-        f"| {name} | {row['documents']} | {row['gaps']} | "
-        + " | ".join(
-            number(row[key])
-            for key in (
-                "rate",
-                "average_precision",
-                "f1_at_half",
-                "f1",
-                "precision",
-                "recall",
-                "pk",
-                "window_diff",
-            )
-        )
-        + " |"
-        for name, row in rows.items()
-    )
-    recipe = report["training"]
-    sample = (
-        f"Documents come in the order of a hash of their id, as many as have {details['most_gaps']} gaps."
-        if details["most_gaps"]
-        else "All documents of each set are measured."
-    )
-    return f"""---
-language: en
-license: apache-2.0
-pipeline_tag: text-classification
-tags: [text segmentation, chunking]
----
-
-# minilm-l6-enwiki
-
-A cross-segment classifier (Lukasik et al. 2020): it reads the text on both sides of a gap between
-two sentences and says whether a new section starts there (`DIFFERENT`) or not (`SAME`). It comes
-with `segmenter` and loads anywhere as a plain `DistilBertForSequenceClassification`.
-
-It knows English prose. Other languages and kinds of text need fine-tuning.
-
-## How it was made
-
-Encoder: all-MiniLM-L6-v2 (Apache-2.0), turned exactly into DistilBERT. Data: English Wikipedia, 2015 and
-2021 (CC BY-SA), {report["documents"]} articles; half of those with known paragraphs keep their marks
-(`[unused1]`).
-
-| | |
-|---|---|
-| windows seen | {report["windows"]} |
-| gaps inside them, learned by a helper head | {report["inner_gaps"]} |
-| contexts and their shares | {report["sampling"]["contexts"]} |
-| batch | {report["sampling"]["batch_tokens"]} tokens |
-| steps | {report["steps"]}, the last {recipe["decay_steps"]} with a falling rate |
-| highest learning rate | {recipe["learning_rate"]} |
-| frozen | embeddings and the lowest {recipe["frozen_layers"]} layers |
-| started from | {report["warm_start"] or "all-MiniLM-L6-v2"} |
-| hardware | {report.get("hardware", "2 CPU cores, float32")} |
-| processor time | {report["core_seconds"]:.0f} core seconds |
-
-Command: `python scripts/train_default_model.py` with the settings in `training.json`, then
-`python scripts/calibrate_default_model.py`.
-
-Temperature {details["temperature"]:.3f} and shift {details["shift"]:.3f} were fitted on
-{details["calibration_documents"]} documents of enwiki/dev and are folded into the classifier's weights;
-the threshold, {details["threshold"]:.3f}, has the highest mean of F1 flat and F1 with paragraphs on the same
-documents. None of them is reported below.
-
-## Measures
-
-{context} tokens a side. `flat`: no marks, every gap. `paragraphs`: breaks are known, and only they are
-scored. F1, precision, recall, Pk and WindowDiff at the stored threshold; F1@.5 at 0.5. Pk and
-WindowDiff: means over documents, k half the mean reference section of each document. {sample}
-
-| set | documents | gaps | rate | AP | F1@.5 | F1 | precision | recall | Pk | WindowDiff |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
-{table}
-"""
 
 
 if __name__ == "__main__":

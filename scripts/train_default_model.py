@@ -46,6 +46,7 @@ def main(
     contexts: Annotated[
         str, typer.Option(help="Context:share, comma-separated.")
     ] = "sentence:0.15,32:0.1,64:0.65,96:0.1",
+    mixed_precision: Annotated[str, typer.Option(help="no, bf16 or fp16.")] = "no",
     seed: int = 0,
 ) -> None:
     """Train, export, and write training.json beside the export."""
@@ -76,6 +77,7 @@ def main(
         warmup_steps=warmup_steps,
         decay_steps=decay_steps,
         frozen_layers=frozen_layers,
+        mixed_precision=mixed_precision,  # type: ignore[arg-type]
         seed=seed,
     )
     summary = train(
@@ -104,6 +106,7 @@ def main(
         "inner_gaps": summary.inner_gaps,
         "core_seconds": max((entry.get("core_seconds", 0) for entry in summary.log), default=0),
         "documents": len(documents),
+        "hardware": hardware(),
         "warm_start": None if warm_start is None else str(warm_start),
         "sampling": {**asdict(sampling), "contexts": contexts},
         "training": asdict(config),
@@ -120,6 +123,13 @@ def parse_contexts(text: str) -> dict[Context, float]:
         name, share = part.split(":")
         shares["sentence" if name == "sentence" else int(name)] = float(share)
     return shares
+
+
+def hardware() -> str:
+    """Say what the run ran on."""
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    return f"{torch.get_num_threads()} CPU cores ({torch.backends.cpu.get_cpu_capability()})"
 
 
 def encoder_folder() -> Path:

@@ -163,7 +163,7 @@ def info(model: Model = None) -> None:
         for name, values in (metrics or {}).items():
             typer.echo(f"\n{name}")
             for key, value in values.items() if isinstance(values, dict) else [("", values)]:
-                typer.echo(f"  {key:22} {value}")
+                typer.echo(f"  {key:22} {f'{value:.3f}' if isinstance(value, float) else value}")
 
 
 def main() -> None:

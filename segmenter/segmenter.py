@@ -234,7 +234,6 @@ class Segmenter:
         ) as bar:
             for group in self._groups(documents):
                 bar.total += sum(len(document.windows) for document in group)
-                bar.refresh()
                 margins = score_windows(
                     self._scorer,
                     self._builder,

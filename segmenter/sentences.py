@@ -31,10 +31,10 @@ _NEWLINE = r"(?>\r\n|\n|\r)"
 _LINE_END = re.compile(_NEWLINE)
 _BLANK_LINES = re.compile(rf"{_NEWLINE}[^\S\r\n]*{_NEWLINE}\s*")
 _INK = re.compile(r"\S")
-_PIECE = 20_000
+_PIECE = 8_000
 """Most characters a splitter sees at once."""
 
-_CONTEXT = 1_000
+_CONTEXT = 500
 """Characters around a sentence start that a splitter has to have seen for it to count."""
 
 
@@ -46,7 +46,7 @@ class SentenceSplitter(Protocol):
         """Find the sentences of a text without blank lines.
 
         :param text: Part of a document, with neither lone surrogates nor blank lines, of at most
-            20,000 characters; a longer part comes in pieces.
+            8,000 characters; a longer part comes in pieces.
         :return: The offset of the first character of each sentence, in characters, from 0 to
             ``len(text)``. White space may be on either side; the first offset may be left out.
         """

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 import termios
@@ -98,6 +99,17 @@ def test_info(tiny_folder: Path) -> None:
     assert shown["paragraph_mark"] == "[unused1]"
 
 
+def test_info_shows_the_metrics(tiny_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_folder, folder)
+    settings = json.loads((folder / "segmenter.json").read_text())
+    settings["metrics"] = {"enwiki/dev flat": {"f1": 0.4567891, "gaps": 12}, "note": "measured"}
+    (folder / "segmenter.json").write_text(json.dumps(settings))
+    shown = run("info", "--model", folder).stdout.decode().split("\n\n")
+    assert shown[1].split() == ["enwiki/dev", "flat", "f1", "0.457", "gaps", "12"]
+    assert shown[2].split() == ["note", "measured"]
+
+
 def test_a_byte_order_mark_is_fine(tiny_folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "bom.txt"
     path.write_bytes(b"\xef\xbb\xbfThe harbour is old.")
@@ -184,22 +196,37 @@ def test_an_unreadable_text_is_warned_of_in_one_line(tiny_folder: Path) -> None:
     assert done.stderr.count(b"\n") == 1
 
 
-def test_a_progress_bar_on_a_terminal_only(tiny_folder: Path) -> None:
+def on_a_terminal(*arguments: object) -> str:
+    """Run with both outputs on one terminal, and return all that was written to it."""
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (24, 100))
-    sample = ROOT / "examples" / "career.txt"
-    done = subprocess.run(
-        [sys.executable, "-m", "segmenter", "segment", str(sample), "--model", str(tiny_folder)],
-        stdout=subprocess.PIPE, stderr=slave, check=True, env=ENVIRONMENT, timeout=300,
-    )  # fmt: skip
+    command = [sys.executable, "-m", "segmenter", *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=slave, stderr=slave, env=ENVIRONMENT)
     os.close(slave)
     shown = b""
     with contextlib.suppress(OSError):  # Linux ends a closed terminal with an error.
         while part := os.read(master, 100_000):
             shown += part
     os.close(master)
-    assert b"gap" in shown
-    assert b"gap/s" not in done.stdout
+    assert process.wait() == 0
+    return shown.decode()
+
+
+def test_a_progress_bar_on_a_terminal_for_long_work(tiny_folder: Path, tmp_path: Path) -> None:
+    long = tmp_path / "long.txt"
+    page = (ROOT / "examples" / "career.txt").read_text(encoding="utf-8")
+    long.write_text(page * 400, encoding="utf-8")
+    shown = on_a_terminal("segment", long, long, "--model", tiny_folder, "--threshold", "0.9")
+    assert "gap/s" in shown
+    # The bar is wiped before chunks are printed: what stays of each line has nothing of it.
+    headers = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in shown.split("\n") if "── " in line]
+    assert len(headers) > 10
+    assert all(header.startswith("── ") for header in headers)
+    assert "gap/s" not in run("segment", long, "--model", tiny_folder).stderr.decode()
+
+
+def test_no_progress_bar_for_short_work(tiny_folder: Path) -> None:
+    assert "gap" not in on_a_terminal("segment", ROOT / "examples" / "espresso.md", "--model", tiny_folder)
 
 
 def test_help_has_an_example_each() -> None:

@@ -84,13 +84,19 @@ def test_the_wheel_carries_the_model_and_runs_anywhere(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("cross_segmenter-*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
-    done = subprocess.run(
-        [sys.executable, "-m", "segmenter", "info"],
-        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300,
-        env={**CLEAN, "PYTHONPATH": str(tmp_path / "site"), "HF_HUB_OFFLINE": "1"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert str(tmp_path / "site" / "segmenter" / "shipped") in done.stdout
+    sample = tmp_path / "sample.txt"
+    sample.write_text("The harbour is old. Fog is common.\n\nShe left school in 1976.", encoding="utf-8")
+    environment = {**CLEAN, "PYTHONPATH": str(tmp_path / "site"), "HF_HUB_OFFLINE": "1"}
+    for arguments, expected in (
+        (["info"], str(tmp_path / "site" / "segmenter" / "shipped")),
+        (["segment", "sample.txt"], "The harbour is old. Fog is common."),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "segmenter", *arguments],
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300, env=environment,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert expected in done.stdout
 
 
 def test_constraints_pin_what_pyproject_asks_for() -> None:

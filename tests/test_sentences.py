@@ -154,7 +154,7 @@ def test_a_long_block_is_split_piece_by_piece_with_the_same_result() -> None:
 
     found = [sentence.start for sentence in split_sentences(text, Watching())]
     assert found == SentencexSplitter().starts(text)
-    assert max(sizes) == 20_000
+    assert max(sizes) == 8_000
     assert sum(sizes) < 1.2 * len(text)
 
 
