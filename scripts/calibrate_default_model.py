@@ -54,6 +54,7 @@ def main(
     output: Annotated[Path, typer.Option(help="The folder to ship.")],
     context: Annotated[int, typer.Option(help="Tokens a side.")] = 64,
     most_gaps: Annotated[int, typer.Option(help="Most gaps of a set, whole documents; 0 for all.")] = 0,
+    most_enwiki_gaps: Annotated[int, typer.Option(help="The same for each half of enwiki/dev.")] = 0,
 ) -> None:
     """Calibrate, measure, write."""
     checkpoint = Checkpoint.load(trained)
@@ -64,7 +65,7 @@ def main(
     documents = {name: read(data / path) for name, path in SETS.items()}
     wiki = documents["enwiki/dev"]
     documents["enwiki/dev"] = [document for document in wiki if not is_calibration(document)]
-    held_in = capped([document for document in wiki if is_calibration(document)], most_gaps)
+    held_in = capped([document for document in wiki if is_calibration(document)], most_enwiki_gaps)
 
     scores = {
         mode: score_documents(segmenter, having(held_in, mode), mode, show_progress=True)
@@ -83,7 +84,7 @@ def main(
     )
     rows: dict[str, dict[str, Any]] = {}
     for name, whole in documents.items():
-        sample = capped(whole, most_gaps)
+        sample = capped(whole, most_enwiki_gaps if name == "enwiki/dev" else most_gaps)
         for mode in modes(sample):
             known = having(sample, mode)
             found = measure(score_documents(segmenter, known, mode, show_progress=True), threshold)
@@ -102,6 +103,7 @@ def main(
         "threshold": threshold,
         "calibration_documents": len(held_in),
         "most_gaps": most_gaps,
+        "most_enwiki_gaps": most_enwiki_gaps,
     }
     (output / "README.md").write_text(card(report, rows, details, context), encoding="utf-8")
     (output / "training.json").write_text(

@@ -31,7 +31,8 @@ def card(
     )
     recipe = report["training"]
     sample = (
-        f"Documents come in the order of a hash of their id, as many as have {details['most_gaps']} gaps."
+        f"Documents come in the order of a hash of their id, as many as have {details['most_gaps']} gaps "
+        f"({details['most_enwiki_gaps']} for enwiki)."
         if details["most_gaps"]
         else "All documents of each set are measured."
     )
@@ -78,7 +79,8 @@ python scripts/train_default_model.py --data DATA --output RUN --max-steps {reci
     --batch-tokens {report["sampling"]["batch_tokens"]} --seed {recipe["seed"]} \\
     --contexts {report["sampling"]["contexts"]}
 python scripts/calibrate_default_model.py --trained RUN/trained --training RUN/training.json \\
-    --data DATA --output models/minilm-l6-enwiki --context {context} --most-gaps {details["most_gaps"]}
+    --data DATA --output models/minilm-l6-enwiki --context {context} \\
+    --most-gaps {details["most_gaps"]} --most-enwiki-gaps {details["most_enwiki_gaps"]}
 ```
 
 Temperature {details["temperature"]:.3f} and shift {details["shift"]:.3f} were fitted on

@@ -290,7 +290,7 @@ def test_progress_is_shown_on_request_only(
     tiny.segment(examples["career.txt"])
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
-    text = examples["career.txt"] * 200
+    text = examples["career.txt"] * 800
     tiny.segment(text, show_progress=True)
     captured = capsys.readouterr()
     assert captured.out == ""
