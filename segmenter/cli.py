@@ -142,7 +142,8 @@ def info(model: Model = None) -> None:
 
     Example: segmenter info --model my-checkpoint
     """
-    from segmenter.checkpoint import Checkpoint, locate
+    from segmenter.checkpoint import Checkpoint
+    from segmenter.sources import locate
 
     with _reported():
         checkpoint = Checkpoint.load(locate(model))

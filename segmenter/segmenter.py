@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from segmenter.checkpoint import Checkpoint, locate, write_checkpoint
+from segmenter.checkpoint import Checkpoint, write_checkpoint
 from segmenter.config import Candidates, CheckpointConfig, Context
 from segmenter.document import Sentence
 from segmenter.errors import ConfigError, InputError
@@ -19,6 +19,7 @@ from segmenter.readability import Vocabulary
 from segmenter.scoring import BatchBudget, Scorer, TorchScorer, score_windows, sigmoid
 from segmenter.segmentation import Segmentation
 from segmenter.sentences import Sentences, paragraph_flags, resolve_splitter, split_sentences
+from segmenter.sources import locate
 from segmenter.tokenizing import SentenceTokenizer
 from segmenter.windows import TokenStream, WindowBuilder, Windows, candidate_gaps
 

@@ -23,7 +23,8 @@ from transformers import (
 )
 
 from segmenter import CheckpointError, Segmenter
-from segmenter.checkpoint import Checkpoint, locate
+from segmenter.checkpoint import Checkpoint
+from segmenter.sources import locate
 
 LINES = ["The harbour is old.", "Fog is common.", "She left school.", "Wipe the wand at once."]
 

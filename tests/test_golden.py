@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from segmenter import Segmentation, Segmenter
-from segmenter.checkpoint import shipped_model
+from segmenter.sources import shipped_model
 
 from .conftest import EXAMPLES, ROOT
 

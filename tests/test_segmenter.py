@@ -3,15 +3,17 @@
 import gc
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from segmenter import CheckpointError, ChunkConfig, ConfigError, InputError, Segmenter, UnreadableTextWarning
+from segmenter.tokenizing import SentenceTokenizer
 
 BULGARIAN = (
     "Пристанището се намира в края на дълъг залив. Корабите стигат до него през тесен канал. "
@@ -38,6 +40,22 @@ def test_predict_agrees_with_segment(tiny: Segmenter, examples: dict[str, str]) 
         sentences = [sentence.text for sentence in result.sentences]
         paragraphs = [n for n, sentence in enumerate(result.sentences) if sentence.starts_paragraph]
         np.testing.assert_allclose(tiny.predict(sentences, paragraphs), result.probabilities, atol=1e-5)
+
+
+def test_each_sentence_is_tokenized_once(
+    tiny_folder: Path, examples: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    encode = SentenceTokenizer.encode
+
+    def counting(self: SentenceTokenizer, sentences: Sequence[str]) -> list[NDArray[np.int32]]:
+        seen.extend(sentences)
+        return encode(self, sentences)
+
+    monkeypatch.setattr(SentenceTokenizer, "encode", counting)
+    segmenter = Segmenter.from_pretrained(tiny_folder, context=30, candidates="all", device="cpu")
+    results = list(segmenter.segment_many(examples.values()))
+    assert seen == [sentence.text for result in results for sentence in result.sentences]
 
 
 def test_predict_keeps_every_sentence(tiny: Segmenter) -> None:
