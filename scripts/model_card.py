@@ -3,6 +3,11 @@
 from typing import Any
 
 
+def total(report: dict[str, Any] | None, key: str) -> float:
+    """Add a figure up over a run and the earlier runs it started from."""
+    return 0.0 if report is None else float(report[key]) + total(report["warm_start"], key)
+
+
 def card(
     report: dict[str, Any], rows: dict[str, dict[str, Any]], details: dict[str, Any], context: int
 ) -> str:
@@ -59,16 +64,16 @@ Encoder: all-MiniLM-L6-v2 (Apache-2.0), turned exactly into DistilBERT. Data: En
 
 | | |
 |---|---|
-| windows seen | {report["windows"]} |
-| gaps inside them, learned by a helper head | {report["inner_gaps"]} |
+| windows seen | {total(report, "windows"):.0f}, {report["windows"]} of them in the last run |
+| gaps inside them, learned by a helper head | {total(report, "inner_gaps"):.0f} |
 | contexts and their shares | {report["sampling"]["contexts"]} |
 | batch | {report["sampling"]["batch_tokens"]} tokens |
 | steps | {report["steps"]}, the last {recipe["decay_steps"]} with a falling rate |
 | highest learning rate | {recipe["learning_rate"]} |
 | frozen | embeddings and the lowest {recipe["frozen_layers"]} layers |
-| started from | {report["warm_start"] or "all-MiniLM-L6-v2"} |
+| last run started from | {"an earlier run" if report["warm_start"] else "all-MiniLM-L6-v2"} |
 | hardware | {report["hardware"]}, {recipe.get("mixed_precision", "no")} mixed precision |
-| processor time | about {report["core_seconds"]:.0f} core seconds |
+| processor time | about {total(report, "core_seconds"):.0f} core seconds |
 
 Command, DATA being the folder of the labelled documents:
 

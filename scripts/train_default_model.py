@@ -13,7 +13,7 @@ import json
 import logging
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import typer
@@ -107,7 +107,7 @@ def main(
         "core_seconds": max((entry.get("core_seconds", 0) for entry in summary.log), default=0),
         "documents": len(documents),
         "hardware": hardware(),
-        "warm_start": None if warm_start is None else str(warm_start),
+        "warm_start": None if warm_start is None else earlier(warm_start),
         "sampling": {**asdict(sampling), "contexts": contexts},
         "training": asdict(config),
         "log": summary.log,
@@ -123,6 +123,12 @@ def parse_contexts(text: str) -> dict[Context, float]:
         name, share = part.split(":")
         shares["sentence" if name == "sentence" else int(name)] = float(share)
     return shares
+
+
+def earlier(checkpoint: Path) -> dict[str, Any]:
+    """What the run did that made the checkpoint to start from."""
+    report: dict[str, Any] = json.loads((checkpoint / "training.json").read_text(encoding="utf-8"))
+    return {key: report[key] for key in ("windows", "inner_gaps", "core_seconds", "hardware", "warm_start")}
 
 
 def hardware() -> str:
