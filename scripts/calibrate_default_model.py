@@ -82,6 +82,9 @@ def main(
             for labels, chances in (joined(scored) for scored in scores.values())
         ]
     )
+    config = replace(config, threshold=threshold)
+    # Now already, since measuring takes long.
+    write_checkpoint(checkpoint.model, checkpoint.tokenizer, config, output)
     rows: dict[str, dict[str, Any]] = {}
     for name, whole in documents.items():
         sample = capped(whole, most_enwiki_gaps if name == "enwiki/dev" else most_gaps)
@@ -94,9 +97,7 @@ def main(
 
     report = json.loads(training.read_text(encoding="utf-8"))
     metrics = {key: row for key, row in rows.items() if key.endswith(("flat", "paragraphs"))}
-    write_checkpoint(
-        checkpoint.model, checkpoint.tokenizer, replace(config, threshold=threshold, metrics=metrics), output
-    )
+    write_checkpoint(checkpoint.model, checkpoint.tokenizer, replace(config, metrics=metrics), output)
     details = {
         "temperature": calibration.temperature,
         "shift": calibration.shift,
