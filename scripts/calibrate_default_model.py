@@ -3,8 +3,9 @@
     python scripts/calibrate_default_model.py --trained runs/default/trained \
         --training runs/default/training.json --data ../shared/data --output models/minilm-l6-enwiki
 
-enwiki/dev is split in halves by a hash of the document id. Temperature, shift and threshold are
-fitted on one half; what is reported comes from the other half and from the other sets.
+enwiki/dev is split in halves by a hash of the document id. Temperature, shift and the thresholds, one
+for flat text and one for paragraph breaks, are fitted on one half; what is reported comes from the
+other half and from the other sets.
 """
 
 import hashlib
@@ -33,8 +34,9 @@ from segmenter.evaluation import (
     measure_cuts,
     score_documents,
 )
+from segmenter.metrics import best_threshold
 from segmenter.scoring import TorchScorer
-from segmenter.training.calibration import common_threshold, fit_calibration, fold
+from segmenter.training.calibration import fit_calibration, fold
 
 SETS = {
     "enwiki/dev": "enwiki/dev.parquet",
@@ -76,13 +78,12 @@ def main(
     calibration = fit_calibration(margins, reference)
     print(calibration)
     fold(checkpoint.model, calibration)
-    threshold = common_threshold(
-        [
-            (labels, sigmoid(logit(chances) / calibration.temperature + calibration.shift))
-            for labels, chances in (joined(scored) for scored in scores.values())
-        ]
-    )
-    config = replace(config, threshold=threshold)
+    thresholds: dict[Mode, float] = {}
+    for mode, scored in scores.items():
+        labels, chances = joined(scored)
+        calibrated = sigmoid(logit(chances) / calibration.temperature + calibration.shift)
+        thresholds[mode] = round(best_threshold(labels, calibrated), 3)
+    config = replace(config, threshold=thresholds["flat"], paragraph_threshold=thresholds["paragraphs"])
     # Now already, since measuring takes long.
     write_checkpoint(checkpoint.model, checkpoint.tokenizer, config, output)
     rows: dict[str, dict[str, Any]] = {}
@@ -90,7 +91,7 @@ def main(
         sample = capped(whole, most_enwiki_gaps if name == "enwiki/dev" else most_gaps)
         for mode in modes(sample):
             known = having(sample, mode)
-            found = measure(score_documents(segmenter, known, mode, show_progress=True), threshold)
+            found = measure(score_documents(segmenter, known, mode, show_progress=True), thresholds[mode])
             rows[f"{name} {mode}"] = asdict(found)
             print(name, mode, found, flush=True)
         rows.update({f"{name} {cut}": asdict(values) for cut, values in baselines(sample).items()})
@@ -101,7 +102,7 @@ def main(
     details = {
         "temperature": calibration.temperature,
         "shift": calibration.shift,
-        "threshold": threshold,
+        "thresholds": thresholds,
         "calibration_documents": len(held_in),
         "most_gaps": most_gaps,
         "most_enwiki_gaps": most_enwiki_gaps,

@@ -90,8 +90,9 @@ python scripts/calibrate_default_model.py --trained RUN/trained --training RUN/t
 
 Temperature {details["temperature"]:.3f} and shift {details["shift"]:.3f} were fitted on
 {details["calibration_documents"]} documents of enwiki/dev and are folded into the classifier's weights;
-the threshold, {details["threshold"]:.3f}, has the highest mean of F1 flat and F1 with paragraphs on the same
-documents. None of them is reported below.
+the thresholds, {details["thresholds"]["flat"]:.3f} for flat text and
+{details["thresholds"]["paragraphs"]:.3f} where only paragraph breaks are scored, have the highest F1 on the
+same documents. None of them is reported below.
 
 ## Measures
 
@@ -100,7 +101,7 @@ standards, free; dccode, statute law, public domain; openstax, textbooks, CC BY-
 choi (Choi 2000), research use. Only enwiki was trained on.
 
 {context} tokens a side. `flat`: no marks, every gap. `paragraphs`: breaks are known, and only they are
-scored. F1, precision, recall, Pk and WindowDiff at the stored threshold; F1@.5 at 0.5. Pk and
+scored. F1, precision, recall, Pk and WindowDiff at the stored threshold of the way; F1@.5 at 0.5. Pk and
 WindowDiff: means over documents, k half the mean reference section of each document. {sample}
 
 | set | documents | gaps | rate | AP | F1@.5 | F1 | precision | recall | Pk | WindowDiff |

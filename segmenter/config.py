@@ -61,6 +61,8 @@ class CheckpointConfig:
     :ivar format_version: Of the file.
     :ivar context: What stood on each side of a gap in training.
     :ivar threshold: Gaps above it are cut, 0 to 1.
+    :ivar paragraph_threshold: The same in a document that is scored at its paragraph breaks only, where
+        boundaries are several times as frequent; None: ``threshold`` there too.
     :ivar boundary_label: Index of the label that means a boundary, 0 or 1.
     :ivar sentences: How texts are split: ``"auto"`` or ``"lines"``.
     :ivar candidates: Which gaps are scored.
@@ -72,6 +74,7 @@ class CheckpointConfig:
     format_version: int = 1
     context: Context = "sentence"
     threshold: float = 0.5
+    paragraph_threshold: float | None = None
     boundary_label: int = 1
     sentences: Literal["auto", "lines"] = "auto"
     candidates: Candidates = "auto"
@@ -88,6 +91,8 @@ class CheckpointConfig:
         if self.context != "sentence" and not is_width:
             raise ConfigError(f"got context={self.context!r}, expected 'sentence' or tokens a side")
         object.__setattr__(self, "threshold", check_threshold(self.threshold))
+        if self.paragraph_threshold is not None:
+            object.__setattr__(self, "paragraph_threshold", check_threshold(self.paragraph_threshold))
         check_candidates(self.candidates)
         if self.boundary_label not in (0, 1):
             raise ConfigError(f"got boundary_label={self.boundary_label!r}, expected 0 or 1")
@@ -97,6 +102,16 @@ class CheckpointConfig:
             raise ConfigError(f"got metrics={self.metrics!r}, expected an object or null")
         if self.sentences not in ("auto", "lines"):
             raise ConfigError(f"got sentences={self.sentences!r}, expected 'auto' or 'lines'")
+
+    def threshold_for(self, at_breaks: bool) -> float:
+        """The threshold of a document.
+
+        :param at_breaks: Whether only its paragraph breaks are scored.
+        :return: 0 to 1.
+        """
+        if at_breaks and self.paragraph_threshold is not None:
+            return self.paragraph_threshold
+        return self.threshold
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -40,6 +40,8 @@ class _Prepared:
     sentences: tuple[Sentence, ...]
     stream: TokenStream
     windows: Windows
+    at_breaks: bool
+    """Whether only its paragraph breaks are scored."""
 
 
 class Segmenter:
@@ -102,7 +104,7 @@ class Segmenter:
         :param device: ``"auto"`` (a GPU where there is one), ``"cpu"``, ``"cuda"``, ``"cuda:1"``.
         :param context: ``"sentence"`` for one sentence a side of a gap, or a number of tokens a side,
             1 to half of what the model can take.
-        :param threshold: Gaps above it are cut, 0 to 1.
+        :param threshold: Gaps above it are cut, 0 to 1, in documents with and without paragraphs.
         :param candidates: ``"auto"`` scores paragraph breaks where a text has any, else every gap;
             ``"all"`` every gap; ``"paragraphs"`` paragraph breaks only.
         :param sentences: ``"auto"``, ``"lines"``, or an object with a method ``starts(text)``.
@@ -113,9 +115,10 @@ class Segmenter:
         """
         checkpoint = Checkpoint.load(locate(model, revision))
         overrides: dict[str, Any] = {"context": context, "threshold": threshold, "candidates": candidates}
-        config = replace(
-            checkpoint.config, **{name: value for name, value in overrides.items() if value is not None}
-        )
+        overrides = {name: value for name, value in overrides.items() if value is not None}
+        if threshold is not None:
+            overrides["paragraph_threshold"] = None
+        config = replace(checkpoint.config, **overrides)
         return cls(
             replace(checkpoint, config=config),
             TorchScorer(checkpoint.model, device),
@@ -223,7 +226,8 @@ class Segmenter:
         stream = TokenStream.join(self._tokenizer.encode(strings), paragraph_starts, self._checkpoint.mark_id)
         self._vocabulary.warn(stream.ids)
         gaps = candidate_gaps(len(strings), paragraph_starts, self.config.candidates)
-        return _Prepared(text, sentences, stream, self._builder.build(stream, gaps))
+        at_breaks = self.config.candidates != "all" and bool(paragraph_starts[1:].any())
+        return _Prepared(text, sentences, stream, self._builder.build(stream, gaps), at_breaks)
 
     def _scored(
         self, documents: Iterable[_Prepared], show_progress: bool
@@ -287,7 +291,7 @@ class Segmenter:
             probabilities=probabilities,
             scored=scored,
             trimmed_gaps=int(np.count_nonzero(windows.trimmed)),
-            threshold=self.config.threshold,
+            threshold=self.config.threshold_for(document.at_breaks),
         )
 
 

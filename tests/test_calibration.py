@@ -13,8 +13,7 @@ from transformers import (
     RobertaForSequenceClassification,
 )
 
-from segmenter.metrics import boundary_scores
-from segmenter.training.calibration import Calibration, common_threshold, fit_calibration, fold
+from segmenter.training.calibration import Calibration, fit_calibration, fold
 
 from . import tiny_training
 
@@ -54,18 +53,3 @@ def test_folding_changes_the_margins_as_fitted(build: Callable[[], torch.nn.Modu
     before = margins()
     fold(model, Calibration(temperature=1.7, shift=-0.6))  # type: ignore[arg-type]
     torch.testing.assert_close(margins(), before / 1.7 - 0.6, atol=1e-5, rtol=1e-4)
-
-
-def test_the_common_threshold_has_the_highest_mean_f1() -> None:
-    rng = np.random.default_rng(1)
-    sets = []
-    for rate in (0.1, 0.3):
-        reference = rng.random(500) < rate
-        sets.append((reference, np.clip(rng.normal(0.3 + 0.3 * reference, 0.2), 0, 1)))
-
-    def mean_f1(threshold: float) -> float:
-        return float(np.mean([boundary_scores(labels, scores > threshold).f1 for labels, scores in sets]))
-
-    chosen = common_threshold(sets)
-    assert 0 < chosen < 1
-    assert all(mean_f1(chosen) >= mean_f1(number / 200) for number in range(1, 200))

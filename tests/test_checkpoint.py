@@ -222,6 +222,10 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
         "format_version=2.*upgrade",
     ),
     "bad threshold": (lambda f: edit_json(f / "segmenter.json", threshold=7), "threshold=7"),
+    "bad paragraph threshold": (
+        lambda f: edit_json(f / "segmenter.json", paragraph_threshold=-1),
+        "threshold=-1",
+    ),
     "a threshold in words": (lambda f: edit_json(f / "segmenter.json", threshold="high"), "threshold='high'"),
     "a mark it has not": (lambda f: edit_json(f / "segmenter.json", paragraph_mark="[P]"), r"mark '\[P\]'"),
 }

@@ -5,6 +5,7 @@ import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from segmenter import CheckpointError, ChunkConfig, ConfigError, InputError, Segmenter, UnreadableTextWarning
+from segmenter.config import Candidates, CheckpointConfig
 from segmenter.tokenizing import SentenceTokenizer
 
 BULGARIAN = (
@@ -139,6 +141,26 @@ def test_paragraph_marks_reach_the_model(tiny: Segmenter) -> None:
     sentences = ["The harbour is old.", "Fog is common.", "Ships come and go."]
     flat, marked = tiny.predict(sentences), tiny.predict(sentences, [1])
     assert abs(flat[0] - marked[0]) > 1e-3
+
+
+@pytest.mark.parametrize("candidates", ["auto", "all", "paragraphs"])
+def test_paragraph_breaks_have_their_own_threshold(
+    tiny_folder: Path, tmp_path: Path, candidates: Candidates
+) -> None:
+    folder = shutil.copytree(tiny_folder, tmp_path / "two")
+    settings = CheckpointConfig.from_json((folder / "segmenter.json").read_text())
+    settings = replace(settings, threshold=0.4, paragraph_threshold=0.6)
+    (folder / "segmenter.json").write_text(settings.to_json())
+
+    def thresholds(**options: float) -> list[float]:
+        segmenter = Segmenter.from_pretrained(folder, candidates=candidates, **options)  # type: ignore[arg-type]
+        return [
+            segmenter.segment(text).threshold for text in ("One. Two.", "One.\n\nTwo.", "One.\n\nTwo. Three.")
+        ]
+
+    breaks = 0.4 if candidates == "all" else 0.6
+    assert thresholds() == [0.4, breaks, breaks]
+    assert thresholds(threshold=0.7) == [0.7, 0.7, 0.7]
 
 
 def test_context_overrides(tiny_folder: Path, examples: dict[str, str]) -> None:

@@ -1,8 +1,6 @@
-"""After training: probabilities that mean what they say, and a threshold."""
+"""After training: probabilities that mean what they say."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,9 +9,7 @@ from torch import nn
 from torch.nn import functional
 from transformers import PreTrainedModel
 
-from segmenter.metrics import boundary_scores
-
-__all__ = ["Calibration", "common_threshold", "fit_calibration", "fold"]
+__all__ = ["Calibration", "fit_calibration", "fold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +66,3 @@ def fold(model: PreTrainedModel, calibration: Calibration) -> None:
         head.weight.div_(calibration.temperature)
         head.bias.div_(calibration.temperature)
         head.bias[1] += calibration.shift
-
-
-def common_threshold(sets: Sequence[tuple[NDArray[np.bool_], NDArray[Any]]]) -> float:
-    """Find the threshold with the highest mean F1 over several sets of gaps.
-
-    :param sets: Reference and probabilities of each. *Shape:* ``(n_gaps,)`` each.
-    :return: A multiple of 0.005, above 0 and below 1.
-    """
-    grid = np.arange(1, 200) / 200
-    means = [
-        np.mean([boundary_scores(reference, scores > threshold).f1 for reference, scores in sets])
-        for threshold in grid
-    ]
-    return float(grid[int(np.argmax(means))])
