@@ -23,7 +23,6 @@ from model_card import card
 from segmenter import Segmenter
 from segmenter.checkpoint import Checkpoint, write_checkpoint
 from segmenter.evaluation import (
-    LabelledDocument,
     Measures,
     Mode,
     ScoredDocument,
@@ -34,6 +33,7 @@ from segmenter.evaluation import (
     measure_cuts,
     score_documents,
 )
+from segmenter.labelled import LabelledDocument
 from segmenter.metrics import best_threshold
 from segmenter.scoring import TorchScorer
 from segmenter.training.calibration import fit_calibration, fold

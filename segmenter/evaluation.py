@@ -7,11 +7,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from segmenter.labelled import LabelledDocument, gap_flags
 from segmenter.metrics import average_precision, boundary_scores, pk, window_diff
 from segmenter.segmenter import Segmenter
 
 __all__ = [
-    "LabelledDocument",
     "Measures",
     "Mode",
     "ScoredDocument",
@@ -25,27 +25,6 @@ __all__ = [
 
 Mode = Literal["flat", "paragraphs"]
 """``"flat"``: no marks, all gaps, as in the literature. ``"paragraphs"``: breaks are known."""
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledDocument:
-    """A document whose sections are known.
-
-    :ivar id: Names it.
-    :ivar sentences: Its sentences.
-    :ivar boundaries: Numbers of the sentences that start a section, 0 not among them.
-    :ivar paragraphs: Numbers of the sentences that start a paragraph; None if that is not known.
-    """
-
-    id: str
-    sentences: Sequence[str]
-    boundaries: Sequence[int]
-    paragraphs: Sequence[int] | None = None
-
-    @property
-    def reference(self) -> NDArray[np.bool_]:
-        """Which gaps are boundaries. *Shape:* ``(max(0, n_sentences - 1),)``."""
-        return _gap_flags(self.boundaries, len(self.sentences))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +130,7 @@ def cut_at_paragraphs(document: LabelledDocument) -> NDArray[np.bool_]:
     :param document: One with known paragraphs.
     :return: Which gaps are cut. *Shape:* ``(n_gaps,)``.
     """
-    return _gap_flags(document.paragraphs or (), len(document.sentences))
+    return gap_flags(document.paragraphs or (), len(document.sentences))
 
 
 def cut_at_random(rate: float, seed: int) -> Callable[[LabelledDocument], NDArray[np.bool_]]:
@@ -200,9 +179,3 @@ def _measures(
         pk=float(np.mean([pk(*pair) for pair in pairs])),
         window_diff=float(np.mean([window_diff(*pair) for pair in pairs])),
     )
-
-
-def _gap_flags(sentences: Sequence[int], n_sentences: int) -> NDArray[np.bool_]:
-    flags = np.zeros(max(0, n_sentences - 1), dtype=np.bool_)
-    flags[np.array([number - 1 for number in sentences if number > 0], dtype=np.int64)] = True
-    return flags

@@ -5,7 +5,6 @@ import pytest
 
 from segmenter import Segmenter
 from segmenter.evaluation import (
-    LabelledDocument,
     cut_at_paragraphs,
     cut_at_random,
     cut_evenly,
@@ -13,6 +12,7 @@ from segmenter.evaluation import (
     measure_cuts,
     score_documents,
 )
+from segmenter.labelled import LabelledDocument
 from segmenter.metrics import average_precision, boundary_scores, pk, window_diff
 
 DOCUMENTS = [

@@ -1,0 +1,100 @@
+"""Documents whose sections are known."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segmenter.errors import InputError
+
+__all__ = ["LabelledDocument", "gap_flags"]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledDocument:
+    """A document whose sections are known. Headings are not among its sentences.
+
+    :ivar id: Names it.
+    :ivar sentences: Its sentences, any strings.
+    :ivar boundaries: Numbers of the sentences that start a section, rising, each from 1 to
+        ``len(sentences) - 1``; 0 is never among them.
+    :ivar paragraphs: Numbers of the sentences that start a paragraph, in the same way; None if that
+        is not known.
+    :ivar titles: Title of each section, ``""`` for an untitled one; None if they are not known.
+    :ivar levels: Heading level of each section, 1 the highest; None if they are not known.
+    :raises InputError: If it is none of that.
+    """
+
+    id: str
+    sentences: Sequence[str]
+    boundaries: Sequence[int]
+    paragraphs: Sequence[int] | None = None
+    titles: Sequence[str] | None = None
+    levels: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str):
+            raise InputError(f"got id {self.id!r}, expected a string")
+        if isinstance(self.sentences, str) or not isinstance(self.sentences, Sequence):
+            raise InputError(
+                f"got sentences of type {type(self.sentences).__name__}, expected a list of strings"
+            )
+        for number, sentence in enumerate(self.sentences):
+            if not isinstance(sentence, str):
+                raise InputError(
+                    f"got sentence {number} of type {type(sentence).__name__}, expected a string"
+                )
+        object.__setattr__(self, "boundaries", self._numbers("boundaries", self.boundaries))
+        if self.paragraphs is not None:
+            object.__setattr__(self, "paragraphs", self._numbers("paragraphs", self.paragraphs))
+        for name, kind in (("titles", str), ("levels", Integral)):
+            values = getattr(self, name)
+            if values is None:
+                continue
+            if isinstance(values, str) or not isinstance(values, Sequence):
+                raise InputError(f"got {name} of type {type(values).__name__}, expected a list or null")
+            n_sections = len(self.boundaries) + 1
+            if len(values) != n_sections or not all(isinstance(value, kind) for value in values):
+                what = "string" if kind is str else "whole number"
+                raise InputError(
+                    f"got {len(values)} {name} {list(values)[:3]}, expected {n_sections}: a {what} a section"
+                )
+
+    def _numbers(self, name: str, values: Iterable[int]) -> tuple[int, ...]:
+        """Check sentence numbers."""
+        last = len(self.sentences) - 1
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise InputError(
+                f"got {name} of type {type(values).__name__}, expected a list of sentence numbers"
+            )
+        numbers: list[int] = []
+        what = "section" if name == "boundaries" else "paragraph"
+        for value in values:
+            if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= value <= last:
+                raise InputError(
+                    f"got {value!r} among {name}, expected whole numbers from 1 to {last}: "
+                    f"the sentences that start a {what}"
+                )
+            if numbers and value <= numbers[-1]:
+                raise InputError(f"got {value} after {numbers[-1]} in {name}, expected rising numbers")
+            numbers.append(int(value))
+        return tuple(numbers)
+
+    @property
+    def reference(self) -> NDArray[np.bool_]:
+        """Which gaps are boundaries. *Shape:* ``(max(0, n_sentences - 1),)``."""
+        return gap_flags(self.boundaries, len(self.sentences))
+
+
+def gap_flags(numbers: Sequence[int], n_sentences: int) -> NDArray[np.bool_]:
+    """Turn sentence numbers into flags over the gaps before them.
+
+    :param numbers: Each from 1 to ``n_sentences - 1``.
+    :param n_sentences: 0 or more.
+    :return: A flag a gap. *Shape:* ``(max(0, n_sentences - 1),)``.
+    """
+    flags = np.zeros(max(0, n_sentences - 1), dtype=np.bool_)
+    flags[np.array(numbers, dtype=np.int64) - 1] = True
+    return flags
