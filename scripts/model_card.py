@@ -19,7 +19,7 @@ def card(
     table = "\n".join(
         f"| {name} | {row['documents']} | {row['gaps']} | "
         + " | ".join(
-            number(row[key])
+            number(row.get(key))
             for key in (
                 "rate",
                 "average_precision",
@@ -29,12 +29,19 @@ def card(
                 "recall",
                 "pk",
                 "window_diff",
+                "boundary_similarity",
+                "calibration_error",
             )
         )
         + " |"
         for name, row in rows.items()
     )
     recipe = report["training"]
+    sample_options = " ".join(
+        f"--{name.replace('_', '-')} {details[name]}"
+        for name in ("most_gaps", "most_enwiki_gaps")
+        if details[name] is not None
+    )
     sample = (
         f"Documents come in the order of a hash of their id, as many as have {details['most_gaps']} gaps "
         f"({details['most_enwiki_gaps']} for enwiki)."
@@ -85,7 +92,7 @@ python scripts/train_default_model.py --data DATA --output RUN --max-steps {reci
     --contexts {report["sampling"]["contexts"]}
 python scripts/calibrate_default_model.py --trained RUN/trained --training RUN/training.json \\
     --data DATA --output models/minilm-l6-enwiki --context {context} \\
-    --most-gaps {details["most_gaps"]} --most-enwiki-gaps {details["most_enwiki_gaps"]}
+    {sample_options}
 ```
 
 Temperature {details["temperature"]:.3f} and shift {details["shift"]:.3f} were fitted on
@@ -101,10 +108,11 @@ standards, free; dccode, statute law, public domain; openstax, textbooks, CC BY-
 choi (Choi 2000), research use. Only enwiki was trained on.
 
 {context} tokens a side. `flat`: no marks, every gap. `paragraphs`: breaks are known, and only they are
-scored. F1, precision, recall, Pk and WindowDiff at the stored threshold of the way; F1@.5 at 0.5. Pk and
-WindowDiff: means over documents, k half the mean reference section of each document. {sample}
+scored. F1, precision, recall, Pk and WindowDiff at the stored threshold of the way; F1@.5 at 0.5. Pk,
+WindowDiff (k half the mean reference section) and boundary similarity (B): means over documents. ECE:
+expected calibration error. {sample}
 
-| set | documents | gaps | rate | AP | F1@.5 | F1 | precision | recall | Pk | WindowDiff |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+| set | documents | gaps | rate | AP | F1@.5 | F1 | precision | recall | Pk | WindowDiff | B | ECE |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
 {table}
 """

@@ -11,23 +11,24 @@ OUTPUT/trained; scripts/calibrate_default_model.py makes the shipped folder of i
 import importlib.util
 import json
 import logging
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import torch
 import typer
-from datasets import load_dataset
 from transformers import AutoModelForSequenceClassification, BertTokenizer, PreTrainedModel
 
 from segmenter.checkpoint import write_checkpoint
 from segmenter.config import CheckpointConfig, Context
+from segmenter.reading import read_documents
 from segmenter.tokenizing import SentenceTokenizer
+from segmenter.training.config import TrainingConfig
+from segmenter.training.loop import TokenIds, TrainingData, fit
 from segmenter.training.minilm import distilbert_from_bert
 from segmenter.training.packing import PackedDocuments
-from segmenter.training.run import TokenIds, train
 from segmenter.training.sampling import SamplingConfig
-from segmenter.training.trainer import TrainingConfig
 
 MARK = "[unused1]"
 SHIPPED_CONTEXT = 64
@@ -39,14 +40,14 @@ def main(
     max_steps: Annotated[int, typer.Option(help="Optimizer steps.")],
     warm_start: Annotated[Path | None, typer.Option(help="Checkpoint to start from.")] = None,
     learning_rate: float = 2e-4,
-    warmup_steps: int = 150,
-    decay_steps: Annotated[int | None, typer.Option(help="Last steps, in which the rate falls.")] = None,
+    warmup_share: Annotated[float, typer.Option(help="Share of the run in which the rate rises.")] = 0.01,
+    decay_share: Annotated[float, typer.Option(help="Share at its end in which the rate falls.")] = 0.6,
     frozen_layers: int = 3,
     batch_tokens: int = 2048,
     contexts: Annotated[
         str, typer.Option(help="Context:share, comma-separated.")
     ] = "sentence:0.15,32:0.1,64:0.65,96:0.1",
-    mixed_precision: Annotated[str, typer.Option(help="no, bf16 or fp16.")] = "no",
+    precision: Annotated[str, typer.Option(help="fp32, bf16 or fp16.")] = "fp32",
     seed: int = 0,
 ) -> None:
     """Train, export, and write training.json beside the export."""
@@ -63,9 +64,8 @@ def main(
 
     packed = output / "documents.npz"
     if not packed.exists():
-        files = sorted(str(path) for path in (data / "enwiki").glob("train-*.parquet"))
-        rows = load_dataset("parquet", data_files=files, split="train")
-        PackedDocuments.from_dataset(rows, SentenceTokenizer(tokenizer.backend_tokenizer)).save(packed)
+        rows = read_documents([data / "enwiki" / "train-*.parquet"])
+        PackedDocuments.from_documents(rows, SentenceTokenizer(tokenizer.backend_tokenizer)).save(packed)
     documents = PackedDocuments.load(packed)
 
     sampling = SamplingConfig(
@@ -74,25 +74,27 @@ def main(
     config = TrainingConfig(
         max_steps=max_steps,
         learning_rate=learning_rate,
-        warmup_steps=warmup_steps,
-        decay_steps=decay_steps,
+        warmup_share=warmup_share,
+        decay_share=decay_share,
         frozen_layers=frozen_layers,
-        mixed_precision=mixed_precision,  # type: ignore[arg-type]
+        precision=precision,  # type: ignore[arg-type]
+        save_steps=500,
         seed=seed,
     )
-    summary = train(
+    tokens = TokenIds(
+        cls_id=tokenizer.cls_token_id,
+        sep_id=tokenizer.sep_token_id,
+        pad_id=tokenizer.pad_token_id,
+        mark_id=tokenizer.convert_tokens_to_ids(MARK),
+        max_positions=512,
+    )
+    summary = fit(
         model,
-        documents,
-        TokenIds(
-            cls_id=tokenizer.cls_token_id,
-            sep_id=tokenizer.sep_token_id,
-            pad_id=tokenizer.pad_token_id,
-            mark_id=tokenizer.convert_tokens_to_ids(MARK),
-            max_positions=512,
-        ),
+        TrainingData(documents=documents, tokens=tokens),
         sampling,
         config,
         output,
+        show_progress=sys.stderr.isatty(),
     )
     write_checkpoint(
         model,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from segmenter.errors import ConfigError as ConfigError
     from segmenter.errors import InputError as InputError
     from segmenter.errors import SegmenterError as SegmenterError
+    from segmenter.errors import TrainingError as TrainingError
     from segmenter.readability import UnreadableTextWarning as UnreadableTextWarning
     from segmenter.segmentation import Segmentation as Segmentation
     from segmenter.segmenter import Segmenter as Segmenter
@@ -34,6 +35,7 @@ _HOME = {
     "Segmenter": "segmenter",
     "SegmenterError": "errors",
     "Sentence": "document",
+    "TrainingError": "errors",
     "UnreadableTextWarning": "readability",
 }
 
@@ -47,6 +49,7 @@ __all__ = [
     "Segmenter",
     "SegmenterError",
     "Sentence",
+    "TrainingError",
     "UnreadableTextWarning",
 ]
 

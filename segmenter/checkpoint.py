@@ -6,7 +6,7 @@ as safetensors only.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -108,6 +108,7 @@ def write_checkpoint(
     tokenizer: "PreTrainedTokenizerBase",
     config: CheckpointConfig,
     folder: Path,
+    texts: Mapping[str, str] | None = None,
 ) -> None:
     """Write a checkpoint that any loader of the ecosystem can read.
 
@@ -118,6 +119,7 @@ def write_checkpoint(
     :param tokenizer: Its tokenizer.
     :param config: Its settings.
     :param folder: Where to; made if it is missing.
+    :param texts: Further text files to put beside it, by name.
     :raises CheckpointError: If it cannot be written.
     """
     import torch
@@ -138,7 +140,10 @@ def write_checkpoint(
             network.to_json_file(Path(partial, "config.json"))
             Path(partial, SETTINGS_FILE).write_text(config.to_json(), encoding="utf-8")
             _write_tokenizer(tokenizer, model, Path(partial))
-            for path in Path(partial).iterdir():
+            for name, text in (texts or {}).items():
+                Path(partial, name).write_text(text, encoding="utf-8")
+            # config.json last: a folder that has it is whole.
+            for path in sorted(Path(partial).iterdir(), key=lambda path: path.name == "config.json"):
                 path.replace(folder / path.name)
     except OSError as error:
         raise CheckpointError(f"cannot write a checkpoint to {folder}: {error}") from error

@@ -5,10 +5,11 @@
     SegmenterError
     ├── ConfigError (also ValueError)       a setting is out of its range
     ├── InputError (also ValueError)        a text or document cannot be used as it is
-    └── CheckpointError (also OSError)      a checkpoint folder cannot be loaded or written
+    ├── CheckpointError (also OSError)      a checkpoint folder cannot be loaded or written
+    └── TrainingError (also RuntimeError)   a training run cannot begin or go on
 """
 
-__all__ = ["CheckpointError", "ConfigError", "InputError", "SegmenterError"]
+__all__ = ["CheckpointError", "ConfigError", "InputError", "SegmenterError", "TrainingError"]
 
 
 class SegmenterError(Exception):
@@ -25,3 +26,7 @@ class InputError(SegmenterError, ValueError):
 
 class CheckpointError(SegmenterError, OSError):
     """A checkpoint folder cannot be loaded or written."""
+
+
+class TrainingError(SegmenterError, RuntimeError):
+    """A training run cannot begin or go on."""

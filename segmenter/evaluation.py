@@ -1,25 +1,29 @@
-"""How good a checkpoint is on labelled documents."""
+"""How good a checkpoint is on labelled documents, and how sure that is."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segmenter.labelled import LabelledDocument, gap_flags
-from segmenter.metrics import average_precision, boundary_scores, pk, window_diff
+from segmenter.errors import InputError
+from segmenter.labelled import LabelledDocument
+from segmenter.resampling import MACRO, MICRO, resampled_figures
 from segmenter.segmenter import Segmenter
 
 __all__ = [
-    "Measures",
+    "MACRO",
+    "MICRO",
+    "Evaluation",
+    "Figure",
     "Mode",
     "ScoredDocument",
-    "cut_at_paragraphs",
-    "cut_at_random",
-    "cut_evenly",
+    "compare",
+    "evaluate",
+    "having",
     "measure",
-    "measure_cuts",
+    "modes_of",
     "score_documents",
 ]
 
@@ -29,45 +33,112 @@ Mode = Literal["flat", "paragraphs"]
 
 @dataclass(frozen=True, slots=True)
 class ScoredDocument:
-    """A document's boundaries beside what a model thinks of its gaps.
+    """A document's boundaries beside those that were found.
 
+    :ivar id: Names the document.
     :ivar reference: Which gaps are boundaries. *Shape:* ``(n_gaps,)``.
-    :ivar probabilities: P(boundary) of each, 0 where it was not scored. *Shape:* ``(n_gaps,)``.
-    :ivar scored: Which gaps were scored. *Shape:* ``(n_gaps,)``.
+    :ivar found: Which gaps were cut. *Shape:* ``(n_gaps,)``.
+    :ivar probabilities: P(boundary) of each, 0 where it was not scored; None for cuts without a model.
+        *Shape:* ``(n_gaps,)``.
     """
 
+    id: str
     reference: NDArray[np.bool_]
-    probabilities: NDArray[np.float32]
-    scored: NDArray[np.bool_]
+    found: NDArray[np.bool_]
+    probabilities: NDArray[np.float32] | None = None
+
+    def cut(self, threshold: float) -> "ScoredDocument":
+        """Cut anew.
+
+        :param threshold: Gaps above it are cut, 0 to 1.
+        :return: The document with other boundaries.
+        """
+        assert self.probabilities is not None
+        return replace(self, found=self.probabilities > threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A measure, and how far another draw of documents may move it.
+
+    :ivar value: On the documents as they are.
+    :ivar low: Lower end of the interval: 2.5 % of the resampled values lie below.
+    :ivar high: Upper end: 2.5 % lie above.
+    """
+
+    value: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measures:
-    """Figures over all gaps of a set of documents, unscored gaps included.
+class Evaluation:
+    """Figures over a set of documents, unscored gaps included.
 
     :ivar documents: Number of documents.
     :ivar gaps: Number of gaps.
-    :ivar rate: Share of the gaps that are boundaries.
-    :ivar average_precision: See :func:`segmenter.metrics.average_precision`; None for cuts without
-        probabilities.
-    :ivar f1_at_half: F1 when gaps above 0.5 are cut; None for cuts without probabilities.
-    :ivar f1: F1 of the cuts.
-    :ivar precision: Of the cuts.
-    :ivar recall: Of the cuts.
-    :ivar pk: Mean over documents, k half the mean reference section of each.
-    :ivar window_diff: Mean over documents, same k.
+    :ivar boundaries: How many of them are boundaries.
+    :ivar predicted: How many were cut.
+    :ivar micro: Measures over all gaps, windows or boundaries together. ``precision``, ``recall``,
+        ``f1``, ``pk`` (as Koshorek et al. 2018 weigh it), ``window_diff``, ``boundary_similarity``;
+        where there are probabilities also ``average_precision`` and ``calibration_error``.
+    :ivar macro: Means over documents of the same measures. Documents without boundaries are left out
+        of precision, recall, F1 and AP.
     """
 
     documents: int
     gaps: int
-    rate: float
-    average_precision: float | None
-    f1_at_half: float | None
-    f1: float
-    precision: float
-    recall: float
-    pk: float
-    window_diff: float
+    boundaries: int
+    predicted: int
+    micro: Mapping[str, Figure]
+    macro: Mapping[str, Figure]
+
+
+def evaluate(
+    segmenter: Segmenter,
+    documents: Sequence[LabelledDocument],
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+    show_progress: bool = False,
+) -> dict[Mode, Evaluation]:
+    """Measure a model on documents, at its thresholds.
+
+    :param segmenter: The model.
+    :param documents: At least one.
+    :param resamples: Draws of the intervals; 0 for none.
+    :param seed: Of those draws.
+    :param show_progress: Whether to show a bar on the standard error.
+    :return: Figures without paragraphs, and, on the documents whose paragraphs are known, with them.
+    :raises InputError: If there are no documents.
+    """
+    return {
+        mode: measure(
+            score_documents(segmenter, having(documents, mode), mode, show_progress=show_progress),
+            resamples=resamples,
+            seed=seed,
+        )
+        for mode in modes_of(documents)
+    }
+
+
+def modes_of(documents: Sequence[LabelledDocument]) -> list[Mode]:
+    """The ways a set can be measured.
+
+    :param documents: The documents.
+    :return: Flat, and with paragraphs if any document has them.
+    """
+    return ["flat", "paragraphs"] if any(document.paragraphs for document in documents) else ["flat"]
+
+
+def having(documents: Sequence[LabelledDocument], mode: Mode) -> list[LabelledDocument]:
+    """The documents that a way of measuring can use.
+
+    :param documents: The documents.
+    :param mode: The way.
+    :return: All, or those with paragraphs.
+    """
+    return [document for document in documents if mode == "flat" or document.paragraphs]
 
 
 def score_documents(
@@ -84,98 +155,78 @@ def score_documents(
     :param documents: The documents; for ``"paragraphs"`` their paragraphs are known.
     :param mode: Whether the model is told of paragraphs.
     :param show_progress: Whether to show a bar on the standard error.
-    :return: One result a document.
+    :return: One result a document, cut at the model's threshold for such documents.
     """
     inputs = [
         (document.sentences, document.paragraphs if mode == "paragraphs" else None) for document in documents
     ]
     scores = segmenter.predict_many(inputs, show_progress=show_progress)
+    threshold = segmenter.config.threshold_for(
+        at_breaks=mode == "paragraphs" and segmenter.config.candidates != "all"
+    )
     return [
-        ScoredDocument(document.reference, probabilities, probabilities > 0)
+        ScoredDocument(document.id, document.reference, probabilities > threshold, probabilities)
         for document, probabilities in zip(documents, scores, strict=True)
     ]
 
 
-def measure(documents: Sequence[ScoredDocument], threshold: float) -> Measures:
-    """Measure a model.
+def measure(documents: Sequence[ScoredDocument], *, resamples: int = 1000, seed: int = 0) -> Evaluation:
+    """Measure boundaries.
 
-    :param documents: What it said.
-    :param threshold: Gaps above it are cut, 0 to 1.
+    Intervals are percentiles of a bootstrap over documents (Efron 1979), which are drawn with
+    replacement, since the gaps of one document are not independent.
+
+    :param documents: At least one.
+    :param resamples: Draws of the intervals; 0 for none, each then being the value itself.
+    :param seed: Of those draws.
     :return: The figures.
+    :raises InputError: If there are no documents.
     """
-    reference = np.concatenate([document.reference for document in documents])
-    probabilities = np.concatenate([document.probabilities for document in documents])
-    return _measures(
-        [(document.reference, document.probabilities > threshold) for document in documents],
-        average_precision(reference, probabilities),
-        boundary_scores(reference, probabilities > 0.5).f1,
+    if not documents:
+        raise InputError("got no documents to measure on, expected at least one")
+    values = resampled_figures(documents, resamples, seed)
+    return Evaluation(
+        documents=len(documents),
+        gaps=sum(len(document.reference) for document in documents),
+        boundaries=sum(int(document.reference.sum()) for document in documents),
+        predicted=sum(int(document.found.sum()) for document in documents),
+        micro={name: _figure(row) for name, row in values[MICRO].items()},
+        macro={name: _figure(row) for name, row in values[MACRO].items()},
     )
 
 
-def measure_cuts(
-    documents: Iterable[LabelledDocument], cut: Callable[[LabelledDocument], NDArray[np.bool_]]
-) -> Measures:
-    """Measure a way of cutting that knows no probabilities.
+def compare(
+    documents: Sequence[ScoredDocument],
+    others: Sequence[ScoredDocument],
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> dict[str, dict[str, Figure]]:
+    """Subtract the measures of one model from those of another on the same documents.
 
-    :param documents: The documents.
-    :param cut: Says which gaps of a document are cut.
-    :return: The figures.
+    The bootstrap is paired: both are measured on the same draws, so that what makes a document hard
+    for both cancels out. An interval without 0 is a difference that other documents would show too.
+
+    :param documents: What the model found.
+    :param others: What the other found on the same documents.
+    :param resamples: Draws of the intervals.
+    :param seed: Of those draws.
+    :return: Differences by ``"micro"`` and ``"macro"`` and the name of the measure; above 0 where the
+        model's value is the higher one.
+    :raises InputError: If the documents are not the same, or there are none.
     """
-    return _measures([(document.reference, cut(document)) for document in documents], None, None)
+    if not documents or [d.id for d in documents] != [d.id for d in others]:
+        raise InputError("got results on different documents, or none; expected both on the same")
+    first = resampled_figures(documents, resamples, seed)
+    second = resampled_figures(others, resamples, seed)
+    return {
+        kind: {name: _figure(row - second[kind][name]) for name, row in rows.items() if name in second[kind]}
+        for kind, rows in first.items()
+    }
 
 
-def cut_at_paragraphs(document: LabelledDocument) -> NDArray[np.bool_]:
-    """Cut at every paragraph.
-
-    :param document: One with known paragraphs.
-    :return: Which gaps are cut. *Shape:* ``(n_gaps,)``.
-    """
-    return gap_flags(document.paragraphs or (), len(document.sentences))
-
-
-def cut_at_random(rate: float, seed: int) -> Callable[[LabelledDocument], NDArray[np.bool_]]:
-    """Cut every gap with the same chance.
-
-    :param rate: The chance, 0 to 1.
-    :param seed: Of what is drawn.
-    :return: A way of cutting.
-    """
-    rng = np.random.default_rng(seed)
-    return lambda document: rng.random(max(0, len(document.sentences) - 1)) < rate
-
-
-def cut_evenly(rate: float) -> Callable[[LabelledDocument], NDArray[np.bool_]]:
-    """Cut at even distances.
-
-    :param rate: Share of the gaps to cut, above 0 up to 1.
-    :return: A way of cutting.
-    """
-
-    def cut(document: LabelledDocument) -> NDArray[np.bool_]:
-        n_gaps = max(0, len(document.sentences) - 1)
-        flags = np.zeros(n_gaps, dtype=np.bool_)
-        flags[np.arange(1 / rate, n_gaps + 1, 1 / rate).astype(np.int64) - 1] = True
-        return flags
-
-    return cut
-
-
-def _measures(
-    pairs: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]],
-    precision_area: float | None,
-    f1_at_half: float | None,
-) -> Measures:
-    reference = np.concatenate([pair[0] for pair in pairs])
-    scores = boundary_scores(reference, np.concatenate([pair[1] for pair in pairs]))
-    return Measures(
-        documents=len(pairs),
-        gaps=len(reference),
-        rate=float(reference.mean()),
-        average_precision=precision_area,
-        f1_at_half=f1_at_half,
-        f1=scores.f1,
-        precision=scores.precision,
-        recall=scores.recall,
-        pk=float(np.mean([pk(*pair) for pair in pairs])),
-        window_diff=float(np.mean([window_diff(*pair) for pair in pairs])),
-    )
+def _figure(values: NDArray[np.float64]) -> Figure:
+    """The first value is that of the documents as they are."""
+    draws = values[1:] if len(values) > 1 else values
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return Figure(float(values[0]), float(low), float(high))

@@ -1,7 +1,8 @@
 """Documents whose sections are known."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
@@ -9,7 +10,14 @@ from numpy.typing import NDArray
 
 from segmenter.errors import InputError
 
-__all__ = ["LabelledDocument", "gap_flags"]
+__all__ = [
+    "LabelledDocument",
+    "drop_lead",
+    "gap_flags",
+    "id_order",
+    "keep_top_level",
+    "sample_documents",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +106,73 @@ def gap_flags(numbers: Sequence[int], n_sentences: int) -> NDArray[np.bool_]:
     flags = np.zeros(max(0, n_sentences - 1), dtype=np.bool_)
     flags[np.array(numbers, dtype=np.int64) - 1] = True
     return flags
+
+
+def drop_lead(document: LabelledDocument) -> LabelledDocument | None:
+    """Leave out an untitled first section, as work on Wikipedia does (Koshorek et al. 2018).
+
+    :param document: One whose titles are known.
+    :return: The document from its first titled section on; None if there is none.
+    :raises InputError: If the titles are not known.
+    """
+    if document.titles is None:
+        raise InputError(f"cannot tell whether {document.id} has a lead, since it has no titles")
+    if document.titles[0]:
+        return document
+    if not document.boundaries:
+        return None
+    first = document.boundaries[0]
+
+    def rest(numbers: Sequence[int]) -> list[int]:
+        return [number - first for number in numbers if number > first]
+
+    return replace(
+        document,
+        sentences=document.sentences[first:],
+        boundaries=rest(document.boundaries),
+        paragraphs=None if document.paragraphs is None else rest(document.paragraphs),
+        titles=document.titles[1:],
+        levels=None if document.levels is None else document.levels[1:],
+    )
+
+
+def keep_top_level(document: LabelledDocument) -> LabelledDocument:
+    """Join subsections: keep the boundaries of the highest level that occurs among them.
+
+    :param document: One whose levels are known.
+    :return: The document with fewer boundaries.
+    :raises InputError: If the levels are not known.
+    """
+    if document.levels is None:
+        raise InputError(f"cannot tell the top sections of {document.id}, since it has no levels")
+    top = min(document.levels[1:], default=1)
+    kept = [number for number, level in enumerate(document.levels) if number == 0 or level == top]
+    return replace(
+        document,
+        boundaries=[document.boundaries[number - 1] for number in kept[1:]],
+        titles=None if document.titles is None else [document.titles[number] for number in kept],
+        levels=[document.levels[number] for number in kept],
+    )
+
+
+def id_order(document: LabelledDocument) -> bytes:
+    """A hash of the id: an order, and a split, that has nothing to do with the content.
+
+    :param document: The document.
+    :return: 32 bytes.
+    """
+    return hashlib.sha256(document.id.encode("utf-8", "surrogatepass")).digest()
+
+
+def sample_documents(documents: Iterable[LabelledDocument], most_gaps: int | None) -> list[LabelledDocument]:
+    """Take whole documents in the order of a hash of their ids.
+
+    :param documents: The documents.
+    :param most_gaps: How many gaps they may have together; at least one document is taken. None: all.
+    :return: The sample.
+    """
+    ordered = sorted(documents, key=id_order)
+    if most_gaps is None or not ordered:
+        return ordered
+    totals = np.cumsum([len(document.sentences) - 1 for document in ordered])
+    return ordered[: max(1, int(np.searchsorted(totals, most_gaps, side="right")))]

@@ -151,7 +151,7 @@ def score_windows(
     return np.split(margins, np.cumsum(counts)[:-1]) if counts else []
 
 
-def sigmoid(margins: NDArray[np.float32]) -> NDArray[np.float32]:
+def sigmoid(margins: NDArray[np.floating]) -> NDArray[np.float32]:
     """Turn differences of two logits into probabilities, as a softmax over both would.
 
     :param margins: Any finite numbers.

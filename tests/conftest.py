@@ -87,6 +87,27 @@ def tiny_folder(tokenizer: BertTokenizer, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="session")
+def fresh_folder(tokenizer: BertTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint that has learned nothing, but can: weights as DistilBERT starts with."""
+    torch.manual_seed(0)
+    config = DistilBertConfig(
+        vocab_size=len(tokenizer),
+        max_position_embeddings=64,
+        dim=32,
+        n_layers=2,
+        n_heads=4,
+        hidden_dim=64,
+        initializer_range=0.1,
+        id2label={0: "SAME", 1: "DIFFERENT"},
+        label2id={"SAME": 0, "DIFFERENT": 1},
+    )
+    folder = tmp_path_factory.mktemp("fresh")
+    settings = CheckpointConfig(context=12, paragraph_mark=MARK)
+    write_checkpoint(DistilBertForSequenceClassification(config), tokenizer, settings, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def plain_folder(tokenizer: BertTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of the published checkpoint: vocab.txt, no tokenizer.json, no label names, no settings."""
     folder = tmp_path_factory.mktemp("plain")

@@ -12,12 +12,13 @@ import torch
 from safetensors.torch import load_file
 from transformers import BertConfig, BertForSequenceClassification, BertModel
 
+from segmenter.training.config import TrainingConfig
 from segmenter.training.dataset import WindowCollator, WindowDataset
 from segmenter.training.minilm import distilbert_from_bert
-from segmenter.training.model import GapModel
+from segmenter.training.model import GapLoss, GapModel
 from segmenter.training.packing import PackedDocuments
 from segmenter.training.sampling import SamplingConfig, WindowSampler
-from segmenter.training.trainer import TrainingConfig, freeze, newest_complete_checkpoint
+from segmenter.training.trainer import freeze, newest_complete_checkpoint, set_torn_checkpoints_aside
 from segmenter.windows import WindowBuilder
 
 from . import tiny_training
@@ -55,15 +56,15 @@ def test_packing_keeps_everything_and_reads_back(tmp_path: Path) -> None:
     for number, row in enumerate(tiny_training.documents()):
         for source in (packed, again):
             first, last = source.sentence_offsets[number : number + 2]
-            assert np.flatnonzero(source.boundary[first:last]).tolist() == row["boundaries"]
-            assert np.flatnonzero(source.paragraph[first:last]).tolist() == (row["paragraphs"] or [])
-            assert source.has_paragraphs[number] == (row["paragraphs"] is not None)
+            assert np.flatnonzero(source.boundary[first:last]).tolist() == list(row.boundaries)
+            assert np.flatnonzero(source.paragraph[first:last]).tolist() == list(row.paragraphs or [])
+            assert source.has_paragraphs[number] == (row.paragraphs is not None)
             stream = source.stream(number, None)
             assert [stream.ids[a:b].tolist() for a, b in zip(stream.starts, stream.ends, strict=True)] == [
-                ids.tolist() for ids in tokenizer.encode(row["sentences"])
+                ids.tolist() for ids in tokenizer.encode(row.sentences)
             ]
             marked = source.stream(number, 5)
-            assert np.count_nonzero(marked.ids == 5) == len(row["paragraphs"] or [])
+            assert np.count_nonzero(marked.ids == 5) == len(row.paragraphs or [])
 
 
 def sampler(seed: int = 0, **settings: object) -> WindowSampler:
@@ -149,7 +150,7 @@ def test_the_short_cut_through_the_last_layer_changes_nothing(train: bool) -> No
     packed = tiny_training.packed()
     dataset, collator = dataset_and_collator(packed)
     classifier = tiny_training.model(dropout=0.0).train(train)
-    gap_model = GapModel(classifier, 0.5)
+    gap_model = GapModel(classifier, GapLoss(inner_weight=0.5))
     for batch in list(sampler())[:5]:
         tensors = collator([dataset[key] for key in batch])
         found = gap_model(**tensors)
@@ -175,7 +176,9 @@ def test_other_encoders_train_too() -> None:
     classifier = BertForSequenceClassification(config)
     freeze(classifier, TrainingConfig(max_steps=1, frozen_layers=1))
     dataset, collator = dataset_and_collator(tiny_training.packed())
-    loss = GapModel(classifier, 0.5)(**collator([dataset[key] for key in next(iter(sampler()))]))["loss"]
+    loss = GapModel(classifier, GapLoss(inner_weight=0.5))(
+        **collator([dataset[key] for key in next(iter(sampler()))])
+    )["loss"]
     loss.backward()
     trained = {
         name.split(".")[3]
@@ -226,19 +229,7 @@ def start(output: Path, *, stop_after: int) -> None:
 
 
 def test_a_killed_run_ends_with_the_same_weights(undisturbed: Path, tmp_path: Path) -> None:
-    n_batches = len(
-        WindowSampler(
-            tiny_training.packed(),
-            SamplingConfig(
-                contexts={"sentence": 0.3, 8: 0.7},
-                windows_per_epoch=60,
-                batch_tokens=150,
-                weight_inner=1.0,
-                weight_breaks=1.0,
-            ),
-            0,
-        )
-    )
+    n_batches = len(WindowSampler(tiny_training.packed(), tiny_training.SAMPLING, 0))
     kill_at = 5 * (n_batches // 5 + 1)
     assert n_batches < kill_at < STEPS, "the kill has to be in the second epoch or later"
     start(tmp_path, stop_after=kill_at)
@@ -258,6 +249,7 @@ def test_a_torn_checkpoint_is_passed_over(undisturbed: Path, tmp_path: Path) -> 
     weights = (newest / "model.safetensors").read_bytes()
     (torn / "model.safetensors").write_bytes(weights[: len(weights) // 2])
     (tmp_path / "checkpoint-best").mkdir()
+    set_torn_checkpoints_aside(tmp_path)
     assert newest_complete_checkpoint(tmp_path) == newest
     assert not torn.exists()
     assert (tmp_path / "torn-checkpoint-900").exists()

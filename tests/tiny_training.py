@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from datasets import Dataset
 from transformers import DistilBertConfig, DistilBertForSequenceClassification
 
+from segmenter.labelled import LabelledDocument
+from segmenter.training.config import TrainingConfig
+from segmenter.training.loop import TokenIds, TrainingData, TrainingSummary, fit
 from segmenter.training.packing import PackedDocuments
-from segmenter.training.run import TokenIds, TrainingSummary, train
 from segmenter.training.sampling import SamplingConfig
-from segmenter.training.trainer import TrainingConfig
 
 TOPICS = (
     "harbour ship fog pilot quay",
@@ -21,7 +21,7 @@ TOPICS = (
 IDS = TokenIds(cls_id=2, sep_id=3, pad_id=0, mark_id=5, max_positions=64)
 
 
-def documents(count: int = 12) -> Dataset:
+def documents(count: int = 12) -> list[LabelledDocument]:
     """Documents whose sections are about one topic each, a paragraph of two sentences at a time."""
     rows = []
     for number in range(count):
@@ -30,10 +30,8 @@ def documents(count: int = 12) -> Dataset:
             words = TOPICS[(number + section) % 3].split()
             sentences += [f"{words[i % 5]} {words[(i + number) % 5]} {words[(i + 2) % 5]}" for i in range(4)]
         paragraphs = list(range(2, 12, 2)) if number % 4 else None
-        rows.append(
-            {"id": str(number), "sentences": sentences, "boundaries": [4, 8], "paragraphs": paragraphs}
-        )
-    return Dataset.from_list(rows)
+        rows.append(LabelledDocument(str(number), sentences, [4, 8], paragraphs))
+    return rows
 
 
 class WordTokenizer:
@@ -48,7 +46,7 @@ class WordTokenizer:
 
 def packed() -> PackedDocuments:
     """The documents, tokenized."""
-    return PackedDocuments.from_dataset(documents(), WordTokenizer())  # type: ignore[arg-type]
+    return PackedDocuments.from_documents(documents(), WordTokenizer())  # type: ignore[arg-type]
 
 
 def model(dropout: float = 0.1) -> DistilBertForSequenceClassification:
@@ -62,25 +60,27 @@ def model(dropout: float = 0.1) -> DistilBertForSequenceClassification:
     )  # fmt: skip
 
 
+SAMPLING = SamplingConfig(
+    contexts={"sentence": 0.3, 8: 0.7},
+    windows_per_epoch=60,
+    batch_tokens=150,
+    weight_inner=1.0,
+    weight_breaks=1.0,
+)
+
+
 def run(output: Path, max_steps: int) -> tuple[DistilBertForSequenceClassification, TrainingSummary]:
     """Train, or go on training, and write the weights."""
     trained = model()
-    sampling = SamplingConfig(
-        contexts={"sentence": 0.3, 8: 0.7},
-        windows_per_epoch=60,
-        batch_tokens=150,
-        weight_inner=1.0,
-        weight_breaks=1.0,
-    )
     config = TrainingConfig(
         max_steps=max_steps,
         learning_rate=3e-3,
-        warmup_steps=3,
+        warmup_share=0.1,
         save_steps=5,
         logging_steps=5,
         frozen_layers=1,
     )
-    summary = train(trained, packed(), IDS, sampling, config, output)
+    summary = fit(trained, TrainingData(documents=packed(), tokens=IDS), SAMPLING, config, output)
     trained.save_pretrained(output / "trained")
     return trained, summary
 

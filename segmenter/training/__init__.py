@@ -1,12 +1,10 @@
-"""Training: labelled documents in, a checkpoint out.
+"""From labelled documents to a checkpoint. Loads torch and transformers."""
 
-.. code-block:: text
+from segmenter.training.calibration import Goal
+from segmenter.training.card import CardNotes
+from segmenter.training.config import TrainingConfig
+from segmenter.training.finetune import FineTuningConfig, train
+from segmenter.training.recalibrate import recalibrate
+from segmenter.training.report import RunReport
 
-    packing     documents, tokenized once, in flat arrays
-    sampling    which windows an epoch has, in which batches
-    dataset     windows as tensors
-    model       the classifier and its losses
-    trainer     transformers.Trainer, restartable
-    minilm      where the shipped model starts
-    calibration temperature, prior and threshold after training
-"""
+__all__ = ["CardNotes", "FineTuningConfig", "Goal", "RunReport", "TrainingConfig", "recalibrate", "train"]

@@ -1,6 +1,9 @@
-"""After training: probabilities that mean what they say."""
+"""After training: probabilities that mean what they say, and thresholds."""
 
-from dataclasses import dataclass
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -9,53 +12,211 @@ from torch import nn
 from torch.nn import functional
 from transformers import PreTrainedModel
 
-__all__ = ["Calibration", "fit_calibration", "fold"]
+from segmenter.config import CheckpointConfig
+from segmenter.errors import ConfigError, InputError
+from segmenter.evaluation import Mode, ScoredDocument
+from segmenter.metrics import best_threshold, precision_recall_curve
+from segmenter.metrics.gaps import halfway_below
+from segmenter.scoring import sigmoid
+
+__all__ = [
+    "Calibration",
+    "Goal",
+    "apply",
+    "calibrate",
+    "choose_threshold",
+    "cross_fitted",
+    "fit_logistic",
+    "fold",
+]
+
+logger = logging.getLogger(__name__)
+
+Scores = Mapping[Mode, Sequence[ScoredDocument]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Goal:
+    """What a threshold is to reach; the best F1 if nothing is said.
+
+    :ivar precision: Wished share of the found boundaries that are right, above 0 to 1.
+    :ivar mean_section: Wished mean length of the sections that are found, in sentences, 1 or more.
+    :raises ConfigError: If a wish is out of its range, or there are two.
+    """
+
+    precision: float | None = None
+    mean_section: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.precision is not None and self.mean_section is not None:
+            raise ConfigError("got two goals, a precision and a mean section length; expected one")
+        if self.precision is not None and not 0 < self.precision <= 1:
+            raise ConfigError(f"got a wished precision of {self.precision!r}, expected above 0, up to 1")
+        if self.mean_section is not None and not self.mean_section >= 1:
+            raise ConfigError(
+                f"got a wished mean section of {self.mean_section!r}, expected 1 sentence or more"
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Calibration:
     """P(boundary) becomes the sigmoid of ``margin / temperature + shift``.
 
     :ivar temperature: Above 0; more than 1 makes a model less sure.
     :ivar shift: Below 0 where boundaries are rarer than they were in training.
+    :ivar thresholds: Of the calibrated probabilities, by way of reading a document.
     """
 
     temperature: float
     shift: float
+    thresholds: Mapping[Mode, float]
+
+    def settings(self, config: CheckpointConfig) -> CheckpointConfig:
+        """Put the thresholds into the settings of a checkpoint.
+
+        :param config: The settings.
+        :return: The new settings.
+        """
+        flat = self.thresholds.get("flat", self.thresholds.get("paragraphs", config.threshold))
+        return replace(config, threshold=flat, paragraph_threshold=self.thresholds.get("paragraphs"))
 
 
-def fit_calibration(margins: NDArray[np.float32], reference: NDArray[np.bool_]) -> Calibration:
-    """Fit by maximum likelihood.
+def calibrate(scores: Scores, goal: Goal) -> Calibration:
+    """Fit temperature and shift on all scored gaps by maximum likelihood, then each threshold.
 
     Platt (1999), "Probabilistic Outputs for Support Vector Machines", without its smoothing of the
     targets. The shift is what undersampled negatives need: they move the log odds by a constant
     (King and Zeng 2001, "Logistic Regression in Rare Events Data").
 
-    :param margins: Logit of boundary minus logit of no boundary. *Shape:* ``(n_gaps,)``.
-    :param reference: Which gaps are boundaries. *Shape:* ``(n_gaps,)``.
-    :return: The best temperature and shift.
+    :param scores: What the model said, by way of reading.
+    :param goal: What the thresholds are to reach.
+    :return: What was fitted.
+    :raises InputError: If the scored gaps are all boundaries, or none is.
     """
-    inputs = torch.from_numpy(margins).double()
-    targets = torch.from_numpy(reference).double()
+    flat = [document for documents in scores.values() for document in documents]
+    reference, chances = scored_gaps(flat)
+    if reference.all() or not reference.any():
+        raise InputError(
+            f"got {len(reference)} scored gaps of one kind, expected boundaries and others to calibrate on"
+        )
+    slope, shift = fit_logistic(log_odds(chances), reference)
+    calibration = Calibration(temperature=1 / slope, shift=shift, thresholds={})
+    thresholds = {
+        mode: round(choose_threshold(apply(calibration, documents), goal), 4)
+        for mode, documents in scores.items()
+        if any(document.reference.any() for document in documents)
+    }
+    return replace(calibration, thresholds=thresholds)
+
+
+def fit_logistic(margins: NDArray[np.float64], reference: NDArray[np.bool_]) -> tuple[float, float]:
+    """Fit a logistic regression on margins, with a penalty too small to see unless they tell all apart.
+
+    :param margins: Logit of boundary minus logit of no boundary. *Shape:* ``(n_gaps,)``.
+    :param reference: Which gaps are boundaries; both kinds. *Shape:* ``(n_gaps,)``.
+    :return: Slope, above 0, and shift.
+    """
+    inputs, targets = torch.from_numpy(margins), torch.from_numpy(reference).double()
     parameters = torch.tensor([1.0, 0.0], dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.LBFGS([parameters], max_iter=200, line_search_fn="strong_wolfe")
 
     def closure() -> torch.Tensor:
         optimizer.zero_grad()
         loss = functional.binary_cross_entropy_with_logits(parameters[0] * inputs + parameters[1], targets)
+        loss = loss + 1e-6 * parameters[0] ** 2
         loss.backward()
         return loss
 
     optimizer.step(closure)
     slope, shift = parameters.tolist()
-    return Calibration(temperature=1 / slope, shift=shift)
+    if not slope > 0.01:
+        # A model that knows nothing: no slope can say so, but the odds of all gaps alike do.
+        rate = float(reference.mean())
+        return 0.01, float(np.log(rate / (1 - rate)) - 0.01 * margins.mean())
+    return slope, shift
 
 
-def fold(model: PreTrainedModel, calibration: Calibration) -> None:
+def choose_threshold(documents: Sequence[ScoredDocument], goal: Goal) -> float:
+    """Find the threshold that reaches a goal.
+
+    :param documents: What a model said; at least one boundary.
+    :param goal: The goal.
+    :return: 0 to 1: of the best F1; or the lowest with the wished precision; or that which cuts as often
+        as the wished mean section asks.
+    """
+    reference, chances = scored_gaps(documents)
+    if goal.precision is None and goal.mean_section is None:
+        return best_threshold(reference, chances)
+    precision, _, values = precision_recall_curve(reference, chances)
+    if goal.precision is not None:
+        enough = np.flatnonzero(precision >= goal.precision)
+        if not len(enough):
+            logger.warning(
+                "no threshold has a precision of %g; taking that of the highest, %.3f",
+                goal.precision,
+                precision.max(),
+            )
+        return halfway_below(values, int(enough[-1] if len(enough) else np.argmax(precision)))
+    assert goal.mean_section is not None
+    sentences = sum(len(document.reference) + 1 for document in documents)
+    cuts = round(sentences / goal.mean_section) - len(documents)
+    if cuts <= 0:
+        return 1.0
+    ordered = np.sort(chances)[::-1]
+    return halfway_below(ordered, min(cuts, len(ordered)) - 1)
+
+
+def apply(calibration: Calibration, documents: Sequence[ScoredDocument]) -> list[ScoredDocument]:
+    """Change probabilities as a calibration says; the cuts stay.
+
+    :param calibration: What was fitted.
+    :param documents: What the model said without it.
+    :return: What it says with it.
+    """
+    changed = []
+    for document in documents:
+        assert document.probabilities is not None
+        margins = log_odds(document.probabilities) / calibration.temperature + calibration.shift
+        chances = np.where(document.probabilities > 0, sigmoid(margins), np.float32(0))
+        changed.append(replace(document, probabilities=chances))
+    return changed
+
+
+def cross_fitted(scores: Scores, goal: Goal) -> dict[Mode, list[ScoredDocument]]:
+    """What a model would say of documents that it was not calibrated on.
+
+    Documents are dealt into two halves; each is calibrated on the other, so that all of them can be
+    measured on without having been fitted to.
+
+    :param scores: What the model said, by way of reading; the same order of documents in each.
+    :param goal: What the thresholds are to reach.
+    :return: Calibrated probabilities, cut at the thresholds.
+    """
+    results: dict[Mode, list[ScoredDocument]] = {mode: [] for mode in scores}
+    ids = dict.fromkeys(document.id for documents in scores.values() for document in documents)
+    places = {name: number for number, name in enumerate(ids)}
+    for half in (0, 1):
+        here, there = (
+            {mode: [d for d in documents if places[d.id] % 2 == side] for mode, documents in scores.items()}
+            for side in (half, 1 - half)
+        )
+        try:
+            fitted = calibrate(there, goal)
+        except InputError:
+            # Too few to be dealt: better fitted to themselves than not at all.
+            fitted = calibrate(scores, goal)
+        for mode, documents in here.items():
+            threshold = fitted.thresholds.get(mode, 0.5)
+            results[mode] += [document.cut(threshold) for document in apply(fitted, documents)]
+    return results
+
+
+def fold(model: PreTrainedModel, calibration: Calibration, boundary_label: int = 1) -> None:
     """Put a calibration into the classifier's last layer, so that any loader gets its probabilities.
 
-    :param model: A classifier of two labels, label 1 the boundary; changed in place.
+    :param model: A classifier of two labels; changed in place.
     :param calibration: What was fitted on its margins.
+    :param boundary_label: Index of the label that means a boundary.
     """
     *_, head = (
         module
@@ -65,4 +226,28 @@ def fold(model: PreTrainedModel, calibration: Calibration) -> None:
     with torch.no_grad():
         head.weight.div_(calibration.temperature)
         head.bias.div_(calibration.temperature)
-        head.bias[1] += calibration.shift
+        head.bias[boundary_label] += calibration.shift
+
+
+def scored_gaps(documents: Sequence[ScoredDocument]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+    """Reference and probability of every gap that was scored.
+
+    :param documents: What a model said.
+    :return: *Shape:* ``(n_scored,)`` each.
+    """
+    reference = np.concatenate([np.zeros(0, np.bool_), *(document.reference for document in documents)])
+    chances = np.concatenate(
+        [np.zeros(0, np.float32), *(d.probabilities for d in documents if d.probabilities is not None)]
+    )
+    return reference[chances > 0], chances[chances > 0]
+
+
+def log_odds(probabilities: NDArray[Any]) -> NDArray[np.float64]:
+    """Log odds, as far as float32 can tell them from certainty.
+
+    :param probabilities: 0 to 1. *Shape:* ``(n_gaps,)``.
+    :return: *Shape:* ``(n_gaps,)``.
+    """
+    clipped = np.clip(probabilities.astype(np.float64), 1e-7, 1 - 1e-7)
+    result: NDArray[np.float64] = np.log(clipped / (1 - clipped))
+    return result

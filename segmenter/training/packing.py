@@ -1,14 +1,14 @@
 """Labelled documents, tokenized once and packed into flat arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from datasets import Dataset
 from numpy.typing import NDArray
 
+from segmenter.labelled import LabelledDocument
 from segmenter.tokenizing import SentenceTokenizer
 from segmenter.windows import TokenStream
 
@@ -39,10 +39,12 @@ class PackedDocuments:
     has_paragraphs: NDArray[np.bool_]
 
     @classmethod
-    def from_dataset(cls, documents: Dataset, tokenizer: SentenceTokenizer) -> "PackedDocuments":
+    def from_documents(
+        cls, documents: Iterable[LabelledDocument], tokenizer: SentenceTokenizer
+    ) -> "PackedDocuments":
         """Tokenize and pack.
 
-        :param documents: Rows of ``sentences``, ``boundaries`` and ``paragraphs`` (or null).
+        :param documents: Labelled documents.
         :param tokenizer: The tokenizer of the model.
         :return: The packed documents.
         """
@@ -52,20 +54,20 @@ class PackedDocuments:
         paragraph: list[NDArray[np.bool_]] = []
         has_paragraphs: list[bool] = []
         token_counts: list[NDArray[np.int64]] = []
-        for row in documents:
-            encoded = tokenizer.encode(row["sentences"])
+        for document in documents:
+            encoded = tokenizer.encode(document.sentences)
             tokens.append(np.concatenate([np.zeros(0, np.int32), *encoded]))
             token_counts.append(np.array([len(ids) for ids in encoded], dtype=np.int64))
             sentence_counts.append(len(encoded))
-            boundary.append(_flags(row["boundaries"], len(encoded)))
-            paragraph.append(_flags(row["paragraphs"] or (), len(encoded)))
-            has_paragraphs.append(row["paragraphs"] is not None)
+            boundary.append(_flags(document.boundaries, len(encoded)))
+            paragraph.append(_flags(document.paragraphs or (), len(encoded)))
+            has_paragraphs.append(document.paragraphs is not None)
         return cls(
-            ids=np.concatenate(tokens),
-            token_offsets=np.concatenate([[0], np.cumsum(np.concatenate(token_counts))]),
-            sentence_offsets=np.concatenate([[0], np.cumsum(sentence_counts)]),
-            boundary=np.concatenate(boundary),
-            paragraph=np.concatenate(paragraph),
+            ids=np.concatenate([np.zeros(0, np.int32), *tokens]),
+            token_offsets=_offsets(np.concatenate([np.zeros(0, np.int64), *token_counts])),
+            sentence_offsets=_offsets(np.array(sentence_counts, dtype=np.int64)),
+            boundary=np.concatenate([np.zeros(0, np.bool_), *boundary]),
+            paragraph=np.concatenate([np.zeros(0, np.bool_), *paragraph]),
             has_paragraphs=np.array(has_paragraphs, dtype=np.bool_),
         )
 
@@ -102,6 +104,10 @@ class PackedDocuments:
         offsets = self.token_offsets[first : last + 1]
         sentences = (self.ids[a:b] for a, b in pairwise(offsets))
         return TokenStream.join(sentences, self.paragraph[first:last], mark_id)
+
+
+def _offsets(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 
 def _flags(indices: Sequence[int], length: int) -> NDArray[np.bool_]:

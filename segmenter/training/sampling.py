@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from torch.utils.data import Sampler
 
 from segmenter.config import Context
+from segmenter.errors import ConfigError
 from segmenter.training.packing import PackedDocuments
 from segmenter.windows import SPECIAL_TOKENS
 
-__all__ = ["SamplingConfig", "WindowKey", "WindowSampler"]
+__all__ = ["SamplingConfig", "Shard", "WindowKey", "WindowSampler"]
 
 _LENGTH_GROUP = 4096
 """Windows sorted by length together: enough to fill batches evenly, few enough to stay mixed."""
@@ -27,8 +28,11 @@ class SamplingConfig:
         above 0 to 1; a boundary has 1.
     :ivar weight_inner: Weight of a gap inside a paragraph where marks are dropped.
     :ivar weight_marked_inner: The same where marks are kept, and tell the answer.
-    :ivar windows_per_epoch: Windows drawn an epoch.
+    :ivar windows_per_epoch: Windows drawn an epoch; None for the sum of the weights: all boundaries and,
+        of the other gaps, about the share that their weight says.
+    :ivar replay_share: Share of the windows that come from the replay documents, 0 up to, not including, 1.
     :ivar batch_tokens: Most tokens of a batch, padding included.
+    :raises ConfigError: If a setting is out of its range.
     """
 
     contexts: dict[Context, float] = field(default_factory=lambda: {"sentence": 1.0})
@@ -36,8 +40,46 @@ class SamplingConfig:
     weight_breaks: float = 0.4
     weight_inner: float = 0.25
     weight_marked_inner: float = 0.03
-    windows_per_epoch: int = 200_000
+    windows_per_epoch: int | None = None
+    replay_share: float = 0.0
     batch_tokens: int = 4096
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.replay_share < 1:
+            raise ConfigError(f"got replay_share={self.replay_share!r}, expected 0 up to, not including, 1")
+        if not self.contexts or not all(share > 0 for share in self.contexts.values()):
+            raise ConfigError(
+                f"got contexts={self.contexts!r}, expected one or more, each with a share above 0"
+            )
+        if self.batch_tokens < 1:
+            raise ConfigError(f"got batch_tokens={self.batch_tokens!r}, expected 1 or more")
+
+    def weights(
+        self, documents: PackedDocuments, marked: NDArray[np.bool_] | np.bool_
+    ) -> NDArray[np.float64]:
+        """Weight of the gap before each sentence in the draw.
+
+        :param documents: The documents.
+        :param marked: Whether the marks of its document are kept. *Shape:* ``(n_sentences,)``.
+        :return: 0 to 1; 0 for the first sentence of a document. *Shape:* ``(n_sentences,)``.
+        """
+        keep = np.where(marked, self.weight_marked_inner, self.weight_inner)
+        keep = np.where(documents.paragraph, self.weight_breaks, keep)
+        keep = np.where(documents.boundary, 1.0, keep)
+        keep[documents.sentence_offsets[:-1]] = 0.0  # No gap before the first sentence.
+        return keep
+
+    def others_per_boundary(self, documents: PackedDocuments) -> float:
+        """How many times rarer boundaries are than other gaps, as they are drawn.
+
+        :param documents: The documents.
+        :return: Above 0.
+        """
+        counts = np.diff(documents.sentence_offsets)
+        marks = np.repeat(documents.has_paragraphs * self.marked_share, counts)
+        weights = marks * self.weights(documents, np.True_)
+        weights += (1 - marks) * self.weights(documents, np.False_)
+        return float(weights[~documents.boundary].sum() / weights[documents.boundary].sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +98,46 @@ class WindowKey:
     marked: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The share of one of several processes that train together.
+
+    :ivar rank: Its number, from 0.
+    :ivar count: How many there are.
+    """
+
+    rank: int = 0
+    count: int = 1
+
+
 class WindowSampler(Sampler[list[WindowKey]]):
     """Batches of windows of like length, in an order that seed and epoch decide.
 
-    The number of batches is that of the first epoch in every epoch, as the trainer needs it.
+    The number of batches is that of the first epoch in every epoch, as the trainer needs it. Of several
+    processes each takes every n-th batch, all the same number of them.
 
-    :param documents: The labelled documents.
+    :param documents: The labelled documents; those to replay come last.
     :param config: What to draw.
     :param seed: Of all that is drawn.
+    :param n_replay: How many of the documents are to replay.
+    :param shard: Whose batches.
     """
 
-    def __init__(self, documents: PackedDocuments, config: SamplingConfig, seed: int) -> None:
+    def __init__(
+        self,
+        documents: PackedDocuments,
+        config: SamplingConfig,
+        seed: int,
+        n_replay: int = 0,
+        shard: Shard = Shard(),
+    ) -> None:
         self._documents = documents
         self._config = config
         self._seed = seed
+        self._first_replay = int(documents.sentence_offsets[len(documents) - n_replay])
+        self._shard = shard
         self._epoch = 0
-        self._n_batches = len(self._plan(0)[1])
+        self._n_batches = len(self._plan(0)[1]) // shard.count
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch to iterate next.
@@ -86,7 +152,8 @@ class WindowSampler(Sampler[list[WindowKey]]):
     def __iter__(self) -> Iterator[list[WindowKey]]:
         keys, batches = self._plan(self._epoch)
         for number in range(self._n_batches):
-            yield [keys[index] for index in batches[number % len(batches)]]
+            place = number * self._shard.count + self._shard.rank
+            yield [keys[index] for index in batches[place % len(batches)]]
 
     def _plan(self, epoch: int) -> tuple[list[WindowKey], list[NDArray[np.int64]]]:
         rng = np.random.default_rng((self._seed, epoch))
@@ -113,16 +180,14 @@ class WindowSampler(Sampler[list[WindowKey]]):
         return keys, [batches[index] for index in rng.permutation(len(batches))]
 
     def _draw(self, marked: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64]:
-        docs, config = self._documents, self._config
-        keep = np.where(marked, config.weight_marked_inner, config.weight_inner)
-        keep = np.where(docs.paragraph, config.weight_breaks, keep)
-        keep = np.where(docs.boundary, 1.0, keep)
-        keep[docs.sentence_offsets[:-1]] = 0.0  # No gap before the first sentence.
-        # A weighted draw without replacement (Efraimidis & Spirakis 2006): the largest log(u) / w.
-        with np.errstate(divide="ignore"):
-            rank = np.where(keep > 0, np.log(rng.random(len(keep))) / keep, -np.inf)
-        size = min(config.windows_per_epoch, int(np.count_nonzero(keep)))
-        return rng.permutation(np.argsort(-rank, kind="stable")[:size])
+        config = self._config
+        keep = config.weights(self._documents, marked)
+        new, old = np.split(keep, [self._first_replay])
+        size = config.windows_per_epoch
+        total = round(float(new.sum()) / (1 - config.replay_share)) if size is None else size
+        n_old = min(round(total * config.replay_share), int(np.count_nonzero(old)))
+        drawn = np.concatenate([_draw(new, total - n_old, rng), self._first_replay + _draw(old, n_old, rng)])
+        return rng.permutation(drawn)
 
     def _lengths(
         self, sentence: NDArray[np.int64], document: NDArray[np.int64], context: Context
@@ -139,6 +204,14 @@ class WindowSampler(Sampler[list[WindowKey]]):
             last = offsets[self._documents.sentence_offsets[document + 1]]
         lengths: NDArray[np.int64] = np.minimum(middle - first, width) + np.minimum(last - middle, width)
         return lengths + SPECIAL_TOKENS
+
+
+def _draw(weights: NDArray[np.float64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A weighted draw without replacement (Efraimidis & Spirakis 2006): the largest log(u) / w."""
+    with np.errstate(divide="ignore"):
+        rank = np.where(weights > 0, np.log(rng.random(len(weights))) / weights, -np.inf)
+    found: NDArray[np.int64] = np.argsort(-rank, kind="stable")[: min(size, int(np.count_nonzero(weights)))]
+    return found
 
 
 def _token_batches(lengths: NDArray[np.int64], batch_tokens: int) -> Iterator[NDArray[np.int64]]:

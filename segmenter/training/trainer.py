@@ -1,64 +1,38 @@
 """The training loop: ``transformers.Trainer`` over sampled windows, restartable after a kill."""
 
+import math
 import shutil
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import torch
 from torch import nn
+from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import DataLoader
-from transformers import (
-    PreTrainedModel,
-    Trainer,
-    TrainerCallback,
-    TrainerControl,
-    TrainerState,
-    TrainingArguments,
-)
+from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
+from segmenter.errors import TrainingError
+from segmenter.training.callbacks import (
+    AP_KEY,
+    COMPLETE,
+    Clock,
+    EarlyStopping,
+    MarkComplete,
+    ProgressBar,
+    TimeLimit,
+)
+from segmenter.training.config import TrainingConfig
 from segmenter.training.dataset import WindowCollator, WindowDataset
 from segmenter.training.model import GapModel
+from segmenter.training.processes import is_cpu_only
 from segmenter.training.sampling import WindowSampler
 
-__all__ = ["TrainingConfig", "WindowTrainer", "freeze", "newest_complete_checkpoint"]
+__all__ = ["WindowTrainer", "freeze", "newest_complete_checkpoint", "set_torn_checkpoints_aside"]
 
-_COMPLETE = "complete"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TrainingConfig:
-    """How to train.
-
-    :ivar max_steps: Optimizer steps, a batch each.
-    :ivar learning_rate: At its highest.
-    :ivar warmup_steps: Steps in which the rate rises from 0.
-    :ivar decay_steps: Last steps, in which the rate falls to 0; in between it stays at its highest.
-        A run may be killed at any time and given an end again with other numbers. None: all steps
-        after the warm-up.
-    :ivar weight_decay: Of the weights that are trained.
-    :ivar inner_weight: Weight of the loss of the gaps inside a window.
-    :ivar frozen_layers: Lowest encoder layers that stay as they are.
-    :ivar freeze_embeddings: Whether the embeddings stay as they are.
-    :ivar save_steps: Steps between two checkpoints.
-    :ivar logging_steps: Steps between two lines of the log.
-    :ivar mixed_precision: ``"bf16"`` or ``"fp16"`` where the device has units for it.
-    :ivar seed: Of everything that is drawn.
-    """
-
-    max_steps: int
-    learning_rate: float = 1.5e-4
-    warmup_steps: int = 200
-    decay_steps: int | None = None
-    weight_decay: float = 0.01
-    inner_weight: float = 0.5
-    frozen_layers: int = 0
-    freeze_embeddings: bool = True
-    save_steps: int = 500
-    logging_steps: int = 50
-    mixed_precision: Literal["no", "bf16", "fp16"] = "no"
-    seed: int = 0
+Evaluator = Callable[[], dict[str, float]]
+"""Measures the model as it is now."""
 
 
 def freeze(model: PreTrainedModel, config: TrainingConfig) -> None:
@@ -79,35 +53,37 @@ def freeze(model: PreTrainedModel, config: TrainingConfig) -> None:
         layer.requires_grad_(False)
 
 
-def newest_complete_checkpoint(folder: Path) -> Path | None:
-    """Find where to go on, past checkpoints that a kill tore.
+def set_torn_checkpoints_aside(folder: Path) -> None:
+    """Rename checkpoints that a kill tore, so that the trainer does not count them among those it keeps.
 
-    Torn checkpoints are renamed, so that the trainer does not count them among those it keeps.
-
-    :param folder: The output folder of a run.
-    :return: The newest complete checkpoint, or None if there is none.
+    :param folder: The folder of the checkpoints of a run.
     """
-    found: dict[int, Path] = {}
     for path in folder.glob("checkpoint-*"):
-        number = path.name.removeprefix("checkpoint-")
-        if not number.isdecimal():
-            continue
-        if (path / _COMPLETE).is_file():
-            found[int(number)] = path
-        else:
+        if _number(path) is not None and not (path / COMPLETE).is_file():
             shutil.rmtree(folder / f"torn-{path.name}", ignore_errors=True)
             path.rename(folder / f"torn-{path.name}")
-    return found[max(found)] if found else None
 
 
-class _MarkComplete(TrainerCallback):
-    """Says, after all files of a checkpoint are written, that they are."""
+def newest_complete_checkpoint(folder: Path) -> Path | None:
+    """Find where to go on.
 
-    def on_save(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
-        assert args.output_dir is not None
-        (Path(args.output_dir) / f"checkpoint-{state.global_step}" / _COMPLETE).touch()
+    :param folder: The folder of the checkpoints of a run.
+    :return: The newest complete checkpoint, or None if there is none.
+    """
+    found = ((_number(path.parent), path.parent) for path in folder.glob(f"checkpoint-*/{COMPLETE}"))
+    return max(((number, path) for number, path in found if number is not None), default=(0, None))[1]
+
+
+def _number(path: Path) -> int | None:
+    number = path.name.removeprefix("checkpoint-")
+    return int(number) if number.isdecimal() else None
+
+
+class _EpochLoader(DataLoader[Any]):
+    """A loader that tells its sampler of the epoch, which the sampler's draw depends on."""
+
+    def set_epoch(self, epoch: int) -> None:
+        cast(WindowSampler, self.batch_sampler).set_epoch(epoch)
 
 
 class WindowTrainer(Trainer):
@@ -115,10 +91,12 @@ class WindowTrainer(Trainer):
 
     :param model: The model with its losses.
     :param dataset: The training windows.
-    :param sampler: Which windows, in which batches.
+    :param sampler: Which windows, in which batches; this process's share of them.
     :param collator: Lays them out.
     :param config: How to train.
     :param output_dir: Where checkpoints go.
+    :param evaluator: Measures the model now and then; None for never.
+    :param show_progress: Whether to show a bar on the standard error.
     """
 
     def __init__(
@@ -129,52 +107,57 @@ class WindowTrainer(Trainer):
         collator: WindowCollator,
         config: TrainingConfig,
         output_dir: Path,
+        evaluator: Evaluator | None = None,
+        show_progress: bool = False,
     ) -> None:
         self._sampler = sampler
-        self._parts: dict[str, list[float]] = {}
+        self._config = config
+        self._evaluator = evaluator
+        self._parts: dict[str, list[torch.Tensor]] = {}
         self._core_seconds_before: float | None = None
+        total_steps = _total_steps(config, len(sampler))
+        self._clock = Clock(config, total_steps)
         super().__init__(
             model=model,
-            args=TrainingArguments(
-                output_dir=str(output_dir),
-                max_steps=config.max_steps,
-                learning_rate=config.learning_rate,
-                lr_scheduler_type="warmup_stable_decay",
-                lr_scheduler_kwargs={
-                    "decay_type": "linear",
-                    "num_decay_steps": config.max_steps - config.warmup_steps
-                    if config.decay_steps is None
-                    else config.decay_steps,
-                },
-                warmup_steps=config.warmup_steps,
-                weight_decay=config.weight_decay,
-                optim="adamw_torch_fused",
-                save_steps=config.save_steps,
-                save_total_limit=2,
-                logging_steps=config.logging_steps,
-                seed=config.seed,
-                bf16=config.mixed_precision == "bf16",
-                fp16=config.mixed_precision == "fp16",
-                report_to=[],
-                remove_unused_columns=False,
-                label_names=["labels"],
-            ),
+            args=_arguments(config, output_dir, total_steps, evaluator is not None),
             train_dataset=dataset,
+            # Not looked at, but asked for where there is something to evaluate.
+            eval_dataset=None if evaluator is None else dataset,
             data_collator=collator,
-            callbacks=[_MarkComplete()],
+            callbacks=_callbacks(config, self._clock, evaluator is not None, show_progress),
         )
+        self.remove_callback(PrinterCallback)
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """Build the loader over the sampler's batches.
+        """Build the loader over this process's batches.
 
         :return: The loader.
         """
+        # Not prepared by accelerate, which would shard the batches once more.
         dataset = cast(WindowDataset, self.train_dataset)
-        loader: DataLoader[Any] = DataLoader(
-            dataset, batch_sampler=self._sampler, collate_fn=self.data_collator
+        return _EpochLoader(
+            dataset,
+            batch_sampler=self._sampler,
+            collate_fn=self.data_collator,
+            pin_memory=torch.cuda.is_available(),
         )
-        prepared: DataLoader[Any] = self.accelerator.prepare(loader)
-        return prepared
+
+    def create_scheduler(
+        self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
+    ) -> torch.optim.lr_scheduler.LRScheduler:
+        """Make the rate follow the progress of the run, be it counted in steps or in minutes.
+
+        :param num_training_steps: Not used: the clock knows.
+        :param optimizer: The optimizer; None for that of the trainer.
+        :return: The schedule.
+        """
+        if self.lr_scheduler is None:
+            self.lr_scheduler = LambdaLR(
+                cast(torch.optim.Optimizer, optimizer or self.optimizer),
+                lambda step: self._config.rate_factor(self._clock.progress(step)),
+            )
+            self._created_lr_scheduler = True
+        return self.lr_scheduler
 
     def compute_loss(
         self,
@@ -190,22 +173,41 @@ class WindowTrainer(Trainer):
         :param return_outputs: Whether to return all outputs too.
         :param num_items_in_batch: Not used: each batch counts once.
         :return: The loss, or the loss and all outputs.
+        :raises TrainingError: If the loss is not a number.
         """
         outputs = model(**inputs)
+        loss = float(outputs["loss"].detach())
+        if not math.isfinite(loss):
+            raise TrainingError(
+                f"the loss is {loss} at step {self.state.global_step + 1}: try a lower learning rate than "
+                f"{self._config.learning_rate:g}, or fp32 in place of {self._config.precision}"
+            )
         for name in ("window_loss", "inner_loss"):
-            self._parts.setdefault(name, []).append(float(outputs[name]))
+            self._parts.setdefault(name, []).append(outputs[name])
         return (outputs["loss"], outputs) if return_outputs else outputs["loss"]
 
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """Measure the model, whatever the trainer passes.
+
+        :return: The measures, named ``eval_...``.
+        """
+        assert self._evaluator is not None
+        metrics = {f"eval_{name}": value for name, value in self._evaluator().items()}
+        self.log(metrics)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        return metrics
+
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Log, the parts of the loss too.
+        """Log, the parts of the loss and the time too.
 
         :param logs: What the trainer logs.
         :param start_time: When the run began, in seconds.
         """
         if "loss" in logs:
             logs["core_seconds"] = self._core_seconds()
+            logs["seconds"] = self._clock.seconds
             for name, values in self._parts.items():
-                logs[name] = sum(values) / len(values)
+                logs[name] = float(torch.stack(values).mean())
             self._parts.clear()
         super().log(logs, start_time)
 
@@ -215,3 +217,54 @@ class WindowTrainer(Trainer):
             logged = [entry["core_seconds"] for entry in self.state.log_history if "core_seconds" in entry]
             self._core_seconds_before = logged[-1] if logged else 0.0
         return self._core_seconds_before + time.process_time()
+
+
+def _total_steps(config: TrainingConfig, batches_per_epoch: int) -> int:
+    """Steps after which a run ends at the latest."""
+    steps_per_epoch = math.ceil(batches_per_epoch / config.gradient_accumulation)
+    # Without either, time ends the run: more steps than any run has.
+    by_epochs = math.inf if config.epochs is None else max(1, round(config.epochs * steps_per_epoch))
+    by_steps = math.inf if config.max_steps is None else config.max_steps
+    return int(min(by_epochs, by_steps, 10**9))
+
+
+def _arguments(
+    config: TrainingConfig, output_dir: Path, total_steps: int, evaluates: bool
+) -> TrainingArguments:
+    return TrainingArguments(
+        output_dir=str(output_dir),
+        max_steps=total_steps,
+        learning_rate=config.learning_rate,
+        weight_decay=config.weight_decay,
+        gradient_accumulation_steps=config.gradient_accumulation,
+        optim="adamw_torch_fused",
+        save_steps=config.save_steps,
+        # The best one and the newest two, since the newest may be torn.
+        save_total_limit=3,
+        eval_strategy="steps" if evaluates else "no",
+        eval_steps=config.save_steps if evaluates else None,
+        load_best_model_at_end=evaluates,
+        metric_for_best_model=AP_KEY if evaluates else None,
+        greater_is_better=True if evaluates else None,
+        logging_steps=config.logging_steps,
+        seed=config.seed,
+        bf16=config.precision == "bf16",
+        fp16=config.precision == "fp16",
+        use_cpu=is_cpu_only(),
+        ddp_find_unused_parameters=False,
+        report_to=[],
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        label_names=["labels"],
+    )
+
+
+def _callbacks(
+    config: TrainingConfig, clock: Clock, evaluates: bool, show_progress: bool
+) -> list[TrainerCallback]:
+    callbacks: list[TrainerCallback] = [MarkComplete(), TimeLimit(clock)]
+    if evaluates and config.patience is not None:
+        callbacks.append(EarlyStopping(config.patience))
+    if show_progress:
+        callbacks.append(ProgressBar(clock))
+    return callbacks

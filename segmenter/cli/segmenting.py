@@ -1,28 +1,18 @@
-"""The command ``segmenter``: thin commands over the package."""
+"""Commands that use a model: ``segment``, ``boundaries``, ``info``."""
 
 import json
 import sys
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn, TextIO
+from typing import Annotated
 
 import typer
 
-from segmenter.errors import InputError, SegmenterError
+from segmenter.cli.common import Model, Threshold, app, fail_after, reported
+from segmenter.errors import InputError
 
-__all__ = ["app", "main"]
-
-app = typer.Typer(
-    name="segmenter",
-    help="Say where one topic of a text ends and the next begins, and cut the text there.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+__all__ = ["boundaries", "info", "segment"]
 
 
 class OutputFormat(StrEnum):
@@ -39,14 +29,6 @@ class SentenceChoice(StrEnum):
     LINES = "lines"
 
 
-Model = Annotated[
-    str | None,
-    typer.Option(help="Checkpoint folder or hub name.", show_default="the shipped model"),
-]
-Threshold = Annotated[
-    float | None,
-    typer.Option(help="Cut where P(boundary) is above it, 0 to 1.", show_default="the checkpoint's"),
-]
 Sentences = Annotated[
     SentenceChoice | None,
     typer.Option(help="auto: by sentencex. lines: every line is one.", show_default="the checkpoint's"),
@@ -75,7 +57,7 @@ def segment(
     """
     from segmenter.segmenter import Segmenter
 
-    with _reported():
+    with reported():
         segmenter = Segmenter.from_pretrained(
             model, threshold=threshold, sentences=sentences.value if sentences else None
         )
@@ -105,7 +87,7 @@ def segment(
                     )
                     typer.echo(chunk.text.strip("\r\n"))
                     typer.echo()
-        _fail_after(failures)
+        fail_after(failures)
 
 
 @app.command()
@@ -124,7 +106,7 @@ def boundaries(
     """
     from segmenter.segmenter import Segmenter
 
-    with _reported():
+    with reported():
         text = _read(file, encoding)
         segmenter = Segmenter.from_pretrained(
             model, threshold=threshold, sentences=sentences.value if sentences else None
@@ -145,7 +127,7 @@ def info(model: Model = None) -> None:
     from segmenter.checkpoint import Checkpoint
     from segmenter.sources import locate
 
-    with _reported():
+    with reported():
         checkpoint = Checkpoint.load(locate(model))
         network = checkpoint.model.config
         settings = {
@@ -165,15 +147,6 @@ def info(model: Model = None) -> None:
             typer.echo(f"\n{name}")
             for key, value in values.items() if isinstance(values, dict) else [("", values)]:
                 typer.echo(f"  {key:22} {f'{value:.3f}' if isinstance(value, float) else value}")
-
-
-def main() -> None:
-    """Run the command line."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    warnings.showwarning = _show_warning
-    app()
 
 
 def _texts(files: list[str], encoding: str, names: list[str], failures: list[str]) -> Iterator[str]:
@@ -207,34 +180,3 @@ def _read(file: str, encoding: str) -> str:
             f"cannot read {file} as {encoding}{where}; "
             "name the file's encoding with --encoding, for example --encoding cp1252"
         ) from error
-
-
-@contextmanager
-def _reported() -> Iterator[None]:
-    """Turn a user's mistake into one line and exit code 2."""
-    try:
-        yield
-    except SegmenterError as error:
-        _fail_after([str(error)])
-
-
-def _fail_after(failures: list[str]) -> None:
-    if failures:
-        for failure in failures:
-            typer.echo(f"segmenter: {' '.join(failure.split())}", err=True)
-        _exit(2)
-
-
-def _exit(code: int) -> NoReturn:
-    raise typer.Exit(code)
-
-
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    typer.echo(f"segmenter: warning: {message}", err=True)

@@ -1,0 +1,17 @@
+"""The command ``segmenter``: thin commands over the package."""
+
+import sys
+
+from segmenter.cli import evaluating, segmenting, training
+from segmenter.cli.common import app, show_warnings
+
+__all__ = ["app", "evaluating", "main", "segmenting", "training"]
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    show_warnings()
+    app()

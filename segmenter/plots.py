@@ -1,0 +1,64 @@
+"""Pictures of an evaluation."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from segmenter.errors import ConfigError, InputError
+from segmenter.evaluation import Mode, ScoredDocument
+from segmenter.metrics import (
+    average_precision,
+    calibration_curve,
+    precision_recall_curve,
+    precision_recall_f1,
+)
+
+__all__ = ["plot_evaluation"]
+
+
+def plot_evaluation(results: Mapping[Mode, Sequence[ScoredDocument]], path: Path) -> None:
+    """Draw precision against recall with the point of the threshold, and the calibration curve.
+
+    :param results: What a model said, by way of measuring.
+    :param path: The picture to write; its suffix says the format, such as ``.png`` or ``.svg``.
+    :raises ConfigError: If matplotlib is not installed.
+    :raises InputError: If the picture cannot be written.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ConfigError("plots need matplotlib: pip install 'cross-segmenter[plot]'") from error
+
+    # Without pyplot, which keeps state and looks for a display.
+    figure = Figure(figsize=(10, 4.6), layout="constrained")
+    curve_axes, calibration_axes = figure.subplots(1, 2)
+    for mode, documents in results.items():
+        reference = np.concatenate([document.reference for document in documents])
+        found = np.concatenate([document.found for document in documents])
+        chances = np.concatenate([d.probabilities for d in documents if d.probabilities is not None])
+        precision, recall, _ = precision_recall_curve(reference, chances)
+        label = f"{mode}, AP {average_precision(reference, chances):.3f}"
+        (line,) = curve_axes.step(recall, precision, where="post", label=label)
+        point = precision_recall_f1(reference, found)
+        curve_axes.plot(point.recall, point.precision, "o", color=line.get_color())
+        curve = calibration_curve(reference[chances > 0], chances[chances > 0])
+        calibration_axes.plot(
+            curve.predicted,
+            curve.observed,
+            "o-",
+            color=line.get_color(),
+            label=f"{mode}, error {curve.error:.3f}",
+        )
+    curve_axes.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.02))
+    curve_axes.set_title("Boundaries (dot: at the threshold)")
+    calibration_axes.plot([0, 1], [0, 1], ":", color="grey", label="perfect")
+    calibration_axes.set(xlabel="P(boundary)", ylabel="share of boundaries", xlim=(0, 1), ylim=(0, 1.02))
+    calibration_axes.set_title("Calibration")
+    for axes in (curve_axes, calibration_axes):
+        axes.grid(alpha=0.3)
+        axes.legend()
+    try:
+        figure.savefig(path, dpi=120)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot draw {path}: {error}") from error

@@ -1,0 +1,135 @@
+"""Which files a source stands for."""
+
+import glob
+import logging
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from segmenter.errors import InputError
+
+__all__ = ["KINDS", "File", "HubDataset", "locate"]
+
+KINDS = {
+    "parquet": (".parquet",),
+    "jsonl": (".jsonl", ".ndjson", ".json"),
+    "markdown": (".md", ".markdown"),
+    "html": (".html", ".htm", ".xhtml"),
+    "rst": (".rst", ".rest"),
+    "plain": (".txt", ".text", ".ref", ""),
+}
+"""Suffixes of the kinds of files that can be read."""
+
+_KIND_OF = {suffix: kind for kind, suffixes in KINDS.items() for suffix in suffixes}
+_KNOWN = ", ".join(suffix or "no suffix" for suffix in _KIND_OF)
+_HUB_NAME = re.compile(r"([\w.-]+(?:/[\w.-]+)?)(?::([\w.-]+))?")
+_MAGIC = re.compile(r"[*?\[]")
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to read.
+
+    :ivar path: Where it is.
+    :ivar shown: Names it in messages: the source, and the way from there.
+    :ivar name: Names it in ids: the way from the folder that is the source, else the same as ``shown``.
+    :ivar kind: A key of ``KINDS``.
+    """
+
+    path: Path
+    shown: str
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class HubDataset:
+    """A data set to read from the hub.
+
+    :ivar name: Its name there.
+    :ivar split: Which part of it.
+    """
+
+    name: str
+    split: str
+
+
+def locate(source: str | os.PathLike[str], split: str) -> list[File] | list[HubDataset]:
+    """Find what a source stands for.
+
+    :param source: A file, a folder, a glob pattern, or the name of a data set on the hub, perhaps with
+        its split: ``owner/name:split``. Only a plain string is a hub name.
+    :param split: The split of a hub name that has none.
+    :return: The files, sorted, or the data set; never nothing.
+    :raises InputError: If there is none, or none of a known kind.
+    """
+    given = os.fspath(source)
+    if not given:
+        raise InputError("got an empty source, expected a path or the name of a data set")
+    try:
+        path = Path(given).expanduser()
+        if path.is_dir():
+            return _choose(given, [(path / name, name) for name in _names_below(path)], given)
+        if path.exists():
+            return [_file(path, given)]
+        if _MAGIC.search(given):
+            # Path.glob takes no absolute pattern.
+            matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
+            found = [(file, name) for name in matches if (file := Path(name)).is_file()]
+            return _choose(given, found)
+    except InputError:
+        raise
+    except (OSError, RuntimeError, ValueError) as error:  # no permission, no such user, a NUL
+        raise InputError(f"got {given!r}, which cannot be looked at: {error}") from error
+    # A file that was mistyped should not be asked for on the hub.
+    hub = _HUB_NAME.fullmatch(given) if isinstance(source, str) and not given.startswith(".") else None
+    if hub and Path(hub[1]).suffix.lower() not in set(_KIND_OF) - {""}:
+        return [HubDataset(hub[1], hub[2] or split)]
+    raise InputError(f"got {given!r}, but there is no such file or folder")
+
+
+def _file(path: Path, shown: str) -> File:
+    kind = _KIND_OF.get(path.suffix.lower())
+    if kind is None:
+        raise InputError(f"got {shown}, a file that ends in {path.suffix}; expected one of {_KNOWN}")
+    return File(path, shown, shown, kind)
+
+
+def _choose(given: str, found: list[tuple[Path, str]], folder: str = "") -> list[File]:
+    """Keep the files of a known kind, and say which were left out."""
+    left_out: Counter[str] = Counter()
+    files = []
+    for path, name in found:
+        kind = _KIND_OF.get(path.suffix.lower())
+        if kind is None:
+            left_out[path.suffix.lower()] += 1
+        else:
+            files.append(File(path, str(Path(folder, name)), name, kind))
+    counts = ", ".join(f"{count} {suffix}" for suffix, count in left_out.most_common())
+    if not files:
+        raise InputError(
+            f"got {given}, which has {counts or 'no files'}; expected files that end in one of {_KNOWN}"
+        )
+    if counts:
+        _LOG.info("left out files of %s: %s", given, counts)
+    return files
+
+
+def _names_below(folder: Path) -> list[str]:
+    """The files below a folder, sorted, but for hidden ones; links to folders are not followed."""
+    return ["/".join(parts) for parts in sorted(_parts_below(folder))]
+
+
+def _parts_below(folder: Path) -> Iterator[tuple[str, ...]]:
+    for here, folders, files in os.walk(folder, onerror=_refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        above = Path(here).relative_to(folder).parts
+        yield from ((*above, name) for name in files if not name.startswith("."))
+
+
+def _refuse(error: OSError) -> None:
+    raise error

@@ -1,0 +1,306 @@
+"""From a checkpoint and labelled documents to a better checkpoint, with the proof of it."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from segmenter.checkpoint import Checkpoint, write_checkpoint
+from segmenter.config import CheckpointConfig, Context
+from segmenter.evaluation import Evaluation, compare, having, measure, modes_of, score_documents
+from segmenter.labelled import LabelledDocument
+from segmenter.scoring import TorchScorer
+from segmenter.segmenter import Segmenter
+from segmenter.sources import locate
+from segmenter.tokenizing import SentenceTokenizer
+from segmenter.training.calibration import Goal, Scores, calibrate, cross_fitted, fold
+from segmenter.training.card import CardNotes, model_card
+from segmenter.training.config import TrainingConfig
+from segmenter.training.folder import RunFolder
+from segmenter.training.looks import Looks
+from segmenter.training.loop import TokenIds, TrainingData, TrainingSummary, fit
+from segmenter.training.packing import PackedDocuments
+from segmenter.training.processes import this_process
+from segmenter.training.report import RunReport, environment
+from segmenter.training.sampling import SamplingConfig
+from segmenter.training.splits import check_apart, check_learnable, data_hash, split_by_id
+
+__all__ = ["FineTuningConfig", "train"]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FineTuningConfig:
+    """What a run does beside its loop.
+
+    :ivar contexts: Contexts of the training windows and the share of each; None for the checkpoint's alone.
+        The first one is what the new checkpoint reads with.
+    :ivar batch_tokens: Most tokens of a batch, padding included.
+    :ivar replay_share: Share of the windows from the replay documents, if there are any, 0 to below 1.
+    :ivar eval_share: Share of the documents to set aside where none are given to measure on.
+    :ivar look_gaps: Most gaps to measure on at each look during the training.
+    :ivar goal: What the thresholds are to reach.
+    :ivar notes: What only the user knows, for the model card.
+    """
+
+    contexts: Mapping[Context, float] | None = None
+    batch_tokens: int = 4096
+    replay_share: float = 0.3
+    eval_share: float = 0.1
+    look_gaps: int = 2000
+    goal: Goal = field(default_factory=Goal)
+    notes: CardNotes = field(default_factory=CardNotes)
+
+
+def train(
+    train_documents: Sequence[LabelledDocument],
+    output: Path,
+    config: TrainingConfig,
+    *,
+    eval_documents: Sequence[LabelledDocument] | None = None,
+    replay_documents: Sequence[LabelledDocument] = (),
+    model: str | Path | None = None,
+    settings: FineTuningConfig | None = None,
+    show_progress: bool = False,
+) -> RunReport:
+    """Fine-tune a checkpoint, calibrate it, measure it against what it was, and write its folder.
+
+    The same call again goes on with a run that was killed. Under ``accelerate launch`` every process makes
+    this call; the first of them writes.
+
+    :param train_documents: To learn from; copies and other kinds of text are the caller's choice.
+    :param output: A new or empty folder, or that of the run to go on with.
+    :param config: How to train.
+    :param eval_documents: To measure on and to calibrate with; None: some are set aside, by a hash of their
+        ids.
+    :param replay_documents: Of what the checkpoint knew before, to learn from again so that it stays.
+    :param model: None for the shipped model, a checkpoint folder, or a name on the hub.
+    :param settings: What the run does beside its loop.
+    :param show_progress: Whether to show a bar on the standard error.
+    :return: What the run did, as in ``training.json``.
+    :raises InputError: If there is nothing to learn, or a document is both learned from and measured on.
+    :raises CheckpointError: If the model cannot be loaded, or the result not written.
+    :raises TrainingError: If the folder holds something else, or the training cannot go on.
+    """
+    settings = settings or FineTuningConfig()
+    if eval_documents is None:
+        check_learnable(train_documents, "train on")
+        train_documents, eval_documents = split_by_id(train_documents, settings.eval_share)
+    check_learnable(train_documents, "train on")
+    check_learnable(eval_documents, "measure on")
+    check_apart([*train_documents, *replay_documents], eval_documents)
+
+    base = Checkpoint.load(locate(model))
+    checkpoint = replace(base, config=retargeted(base.config, settings.contexts))
+    sampling = sampling_config(checkpoint, config, settings, bool(replay_documents))
+    folder = RunFolder(output)
+    process = this_process()
+    torch.manual_seed(config.seed)
+    with process.main_process_first():
+        if process.is_main_process:
+            folder.claim(identity(checkpoint, config, sampling, train_documents, replay_documents))
+        before = _scores(base, eval_documents, show_progress) if process.is_main_process else {}
+
+    tokenizer = SentenceTokenizer(checkpoint.tokenizer.backend_tokenizer)
+    documents = PackedDocuments.from_documents([*train_documents, *replay_documents], tokenizer)
+    summary = fit(
+        checkpoint.model,
+        TrainingData(
+            documents=documents,
+            tokens=token_ids(checkpoint),
+            n_replay=len(replay_documents),
+            boundary_label=checkpoint.config.boundary_label,
+        ),
+        sampling,
+        config,
+        folder.checkpoints,
+        Looks(checkpoint, eval_documents, settings.look_gaps),
+        show_progress,
+    )
+    report = RunReport(
+        base=str(model) if model is not None else "the shipped model",
+        data={
+            "train": described(train_documents),
+            "eval": described(eval_documents),
+            "replay": described(replay_documents),
+        },
+        training=asdict(config),
+        sampling=asdict(sampling),
+        environment=environment(process.num_processes),
+        steps=summary.steps,
+        best_step=summary.best_step,
+        windows=summary.windows,
+        inner_gaps=summary.inner_gaps,
+        seconds=_last(summary, "seconds"),
+        core_seconds=_last(summary, "core_seconds"),
+        log=list(summary.log),
+    )
+    if process.is_main_process:
+        report = finish(checkpoint, eval_documents, before, report, settings, folder, show_progress)
+    return report
+
+
+def finish(
+    checkpoint: Checkpoint,
+    eval_documents: Sequence[LabelledDocument],
+    before: Scores,
+    report: RunReport,
+    settings: FineTuningConfig,
+    folder: RunFolder,
+    show_progress: bool,
+) -> RunReport:
+    """Calibrate the trained model, measure it, and write its folder.
+
+    :param checkpoint: With the trained model.
+    :param eval_documents: To calibrate with and measure on.
+    :param before: What the model said before the training, by way of reading.
+    :param report: What the run did so far.
+    :param settings: Hold the goal and the notes.
+    :param folder: Where the result goes.
+    :param show_progress: Whether to show a bar on the standard error.
+    :return: The whole report.
+    """
+    scores = _scores(checkpoint, eval_documents, show_progress)
+    calibration = calibrate(scores, settings.goal)
+    # What is reported was calibrated on other documents than it is measured on.
+    after = cross_fitted(scores, settings.goal)
+    in_order = {mode: sorted(documents, key=lambda d: d.id) for mode, documents in after.items()}
+    old_in_order = {mode: sorted(documents, key=lambda d: d.id) for mode, documents in before.items()}
+    report = replace(
+        report,
+        temperature=calibration.temperature,
+        shift=calibration.shift,
+        thresholds=dict(calibration.thresholds),
+        before={mode: measure(documents) for mode, documents in old_in_order.items()},
+        after={mode: measure(documents) for mode, documents in in_order.items()},
+        gain={mode: compare(documents, old_in_order[mode]) for mode, documents in in_order.items()},
+    )
+    fold(checkpoint.model, calibration, checkpoint.config.boundary_label)
+    config = replace(
+        calibration.settings(checkpoint.config),
+        metrics={mode: _values(found) for mode, found in report.after.items()},
+    )
+    write_checkpoint(
+        checkpoint.model,
+        checkpoint.tokenizer,
+        config,
+        folder.path,
+        {"README.md": model_card(report, config, settings.notes), "training.json": report.to_json()},
+    )
+    folder.finish()
+    return report
+
+
+def retargeted(config: CheckpointConfig, contexts: Mapping[Context, float] | None) -> CheckpointConfig:
+    """Settings of the checkpoint to come: those of the old one, without what was measured on it.
+
+    :param config: The old settings.
+    :param contexts: As in :class:`FineTuningConfig`.
+    :return: The new settings.
+    """
+    context = next(iter(contexts)) if contexts else config.context
+    return replace(config, context=context, metrics=None, paragraph_threshold=None)
+
+
+def sampling_config(
+    checkpoint: Checkpoint, config: TrainingConfig, settings: FineTuningConfig, has_replay: bool
+) -> SamplingConfig:
+    """What the windows of a run contain.
+
+    :param checkpoint: Says which context, and whether marks are known.
+    :param config: Says what is done about imbalance.
+    :param settings: What the run does.
+    :param has_replay: Whether there are documents to replay.
+    :return: The draw.
+    """
+    sampling = SamplingConfig(
+        contexts=dict(settings.contexts or {checkpoint.config.context: 1.0}),
+        batch_tokens=settings.batch_tokens,
+        replay_share=settings.replay_share if has_replay else 0.0,
+        marked_share=0.5 if checkpoint.mark_id is not None else 0.0,
+    )
+    if config.imbalance == "undersample":
+        return sampling
+    return replace(sampling, weight_breaks=1.0, weight_inner=1.0)
+
+
+def token_ids(checkpoint: Checkpoint) -> TokenIds:
+    """The tokens that a checkpoint's windows are made of.
+
+    :param checkpoint: The checkpoint.
+    :return: Their ids.
+    """
+    return TokenIds(
+        cls_id=checkpoint.cls_id,
+        sep_id=checkpoint.sep_id,
+        pad_id=checkpoint.pad_id,
+        mark_id=checkpoint.mark_id,
+        max_positions=checkpoint.max_positions,
+    )
+
+
+def identity(
+    checkpoint: Checkpoint,
+    config: TrainingConfig,
+    sampling: SamplingConfig,
+    train_documents: Sequence[LabelledDocument],
+    replay_documents: Sequence[LabelledDocument],
+) -> dict[str, Any]:
+    """What makes a run the same run: all but its length.
+
+    :param checkpoint: Where it starts.
+    :param config: How it trains.
+    :param sampling: What its windows contain.
+    :param train_documents: What it learns from.
+    :param replay_documents: What it learns again.
+    :return: Values that JSON can hold.
+    """
+    weights = sha256()
+    for path in sorted(checkpoint.folder.glob("*.safetensors")):
+        weights.update(path.read_bytes())
+    length = ("max_steps", "epochs", "max_minutes", "patience", "logging_steps")
+    return {
+        "model": weights.hexdigest(),
+        "train documents": data_hash(train_documents),
+        "replay documents": data_hash(replay_documents),
+        **{name: value for name, value in asdict(config).items() if name not in length},
+        **{
+            name: {str(key): share for key, share in value.items()} if name == "contexts" else value
+            for name, value in asdict(sampling).items()
+        },
+    }
+
+
+def described(documents: Sequence[LabelledDocument]) -> dict[str, int]:
+    """Counts of a set of documents.
+
+    :param documents: The set.
+    :return: Documents, sentences, boundaries, and documents with known paragraphs.
+    """
+    return {
+        "documents": len(documents),
+        "sentences": sum(len(document.sentences) for document in documents),
+        "boundaries": sum(len(document.boundaries) for document in documents),
+        "with_paragraphs": sum(document.paragraphs is not None for document in documents),
+    }
+
+
+def _scores(checkpoint: Checkpoint, documents: Sequence[LabelledDocument], show_progress: bool) -> Scores:
+    segmenter = Segmenter(checkpoint, TorchScorer(checkpoint.model))
+    return {
+        mode: score_documents(segmenter, having(documents, mode), mode, show_progress=show_progress)
+        for mode in modes_of(documents)
+    }
+
+
+def _last(summary: TrainingSummary, name: str) -> float:
+    return max((float(entry[name]) for entry in summary.log if name in entry), default=0.0)
+
+
+def _values(found: Evaluation) -> dict[str, float]:
+    return {name: round(figure.value, 4) for name, figure in found.micro.items()}
