@@ -19,6 +19,7 @@ from tokenizers import Tokenizer
 
 from segmenter.config import CheckpointConfig
 from segmenter.errors import CheckpointError, ConfigError
+from segmenter.windows import SPECIAL_TOKENS
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -28,6 +29,10 @@ __all__ = ["SETTINGS_FILE", "Checkpoint", "write_checkpoint"]
 SETTINGS_FILE = "segmenter.json"
 
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
+_BARE_CONTEXT = 64
+_BARE = CheckpointConfig(context=_BARE_CONTEXT, paragraph_mark="[unused1]")
+"""Settings of an encoder that is yet to be trained; the mark, where its vocabulary has it."""
+
 _PICKLED = ("pytorch_model.bin", "model.pt", "model.pth", "pytorch_model.bin.index.json")
 
 
@@ -57,19 +62,24 @@ class Checkpoint:
     mark_id: int | None
 
     @classmethod
-    def load(cls, folder: Path) -> "Checkpoint":
+    def load(cls, folder: Path, *, new_head: bool = False) -> "Checkpoint":
         """Read a folder.
 
         :param folder: The checkpoint.
+        :param new_head: Whether a bare encoder will do, which then gets a classifier that knows nothing yet.
         :return: The loaded checkpoint.
         :raises CheckpointError: If a file is missing or damaged, or is not what this package needs.
         """
         _check_files(folder)
         config, has_settings = _read_settings(folder)
-        model = _load_model(folder)
-        if not has_settings:
-            config = replace(config, boundary_label=_boundary_label(model.config))
+        model, is_bare = _load_model(folder, new_head)
         tokenizer = _load_tokenizer(folder)
+        if is_bare:
+            mark = _BARE.paragraph_mark if _BARE.paragraph_mark in tokenizer.get_vocab() else None
+            widest = (min(_positions(model), tokenizer.model_max_length) - SPECIAL_TOKENS) // 2
+            config = replace(_BARE, paragraph_mark=mark, context=min(_BARE_CONTEXT, widest))
+        elif not has_settings:
+            config = replace(config, boundary_label=_boundary_label(model.config))
         ids = {name: getattr(tokenizer, f"{name}_token_id") for name in ("cls", "sep", "pad")}
         if missing := [name for name, value in ids.items() if value is None]:
             raise CheckpointError(
@@ -206,7 +216,8 @@ def _read_settings(folder: Path) -> tuple[CheckpointConfig, bool]:
         raise CheckpointError(f"cannot read {path}: {error}") from error
 
 
-def _load_model(folder: Path) -> "PreTrainedModel":
+def _load_model(folder: Path, new_head: bool) -> "tuple[PreTrainedModel, bool]":
+    """The model, and whether its head is new."""
     import torch
     from transformers import AutoConfig, AutoModelForSequenceClassification
 
@@ -232,13 +243,18 @@ def _load_model(folder: Path) -> "PreTrainedModel":
             )
     except Exception as error:  # whatever a config of wrong sizes makes torch raise
         raise CheckpointError(f"cannot load the model in {folder}: {error}") from error
-    if missing := sorted(report["missing_keys"]):
+    missing = sorted(report["missing_keys"])
+    is_bare = bool(missing) and not any(name.startswith(f"{model.base_model_prefix}.") for name in missing)
+    if missing and not (new_head and is_bare):
         raise CheckpointError(
             f"the weights in {folder} lack {', '.join(missing[:4])}{' and more' if missing[4:] else ''}: "
             "expected a sequence classifier, not a bare encoder; train it first"
         )
     loaded: PreTrainedModel = model
-    return loaded
+    if is_bare:
+        network = loaded.config
+        network.id2label, network.label2id = {0: "SAME", 1: "DIFFERENT"}, {"SAME": 0, "DIFFERENT": 1}
+    return loaded, is_bare
 
 
 def _load_tokenizer(folder: Path) -> "PreTrainedTokenizerBase":

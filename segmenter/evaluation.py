@@ -184,7 +184,7 @@ def measure(documents: Sequence[ScoredDocument], *, resamples: int = 1000, seed:
     """
     if not documents:
         raise InputError("got no documents to measure on, expected at least one")
-    values = resampled_figures(documents, resamples, seed)
+    values = resampled_figures(_in_order(documents), resamples, seed)
     return Evaluation(
         documents=len(documents),
         gaps=sum(len(document.reference) for document in documents),
@@ -215,6 +215,7 @@ def compare(
         model's value is the higher one.
     :raises InputError: If the documents are not the same, or there are none.
     """
+    documents, others = _in_order(documents), _in_order(others)
     if not documents or [d.id for d in documents] != [d.id for d in others]:
         raise InputError("got results on different documents, or none; expected both on the same")
     first = resampled_figures(documents, resamples, seed)
@@ -223,6 +224,11 @@ def compare(
         kind: {name: _figure(row - second[kind][name]) for name, row in rows.items() if name in second[kind]}
         for kind, rows in first.items()
     }
+
+
+def _in_order(documents: Sequence[ScoredDocument]) -> list[ScoredDocument]:
+    """So that the same documents give the same draws, however they come."""
+    return sorted(documents, key=lambda document: document.id)
 
 
 def _figure(values: NDArray[np.float64]) -> Figure:

@@ -20,14 +20,14 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
-from segmenter import ConfigError, InputError, Segmenter, TrainingError
+from segmenter import CheckpointError, ConfigError, InputError, Segmenter, TrainingError
 from segmenter.config import CheckpointConfig
 from segmenter.evaluation import evaluate
 from segmenter.labelled import LabelledDocument
 from segmenter.training import CardNotes, FineTuningConfig, Goal, TrainingConfig, train
 from segmenter.training.callbacks import AP_KEY, Clock
 from segmenter.training.folder import RunFolder
-from segmenter.training.loop import TrainingData, gap_loss
+from segmenter.training.loop import TrainingData, fit, gap_loss
 from segmenter.training.model import GapLoss
 from segmenter.training.packing import PackedDocuments
 from segmenter.training.sampling import SamplingConfig, Shard, WindowSampler
@@ -173,6 +173,53 @@ def test_a_killed_run_ends_with_the_same_model(tuned: Path, fresh_folder: Path, 
     one, two = (json.loads((folder / "training.json").read_text()) for folder in (tuned, output))
     for key in ("windows", "inner_gaps", "steps", "best_step", "after", "temperature"):
         assert one[key] == two[key], key
+
+
+def test_what_fails_after_the_training_does_not_cost_it(
+    tuned: Path, fresh_folder: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "model"
+    script = (
+        "import sys, segmenter.training.finetune as f, tests.tiny_finetune as t, pathlib\n"
+        "def fail(*_): raise KeyboardInterrupt\n"
+        "f.finish = fail\n"
+        f"t.run(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), {STEPS})"
+    )
+    subprocess.run(
+        [sys.executable, "-c", script, fresh_folder, output], cwd=ROOT, capture_output=True, check=False
+    )
+    assert (output / "checkpoints" / "trained.json").exists()
+    assert not (output / "config.json").exists()
+    assert tiny_finetune.run(fresh_folder, output, STEPS).steps == STEPS
+    first, second = (load_file(folder / "model.safetensors") for folder in (tuned, output))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_run_can_be_made_longer(tmp_path: Path) -> None:
+    data = TrainingData(documents=tiny_training.packed(), tokens=tiny_training.IDS)
+    model = tiny_training.model()
+    config = TrainingConfig(max_steps=5, save_steps=5, logging_steps=5)
+    assert fit(model, data, tiny_training.SAMPLING, config, tmp_path).steps == 5
+    assert fit(model, data, tiny_training.SAMPLING, config, tmp_path).steps == 5
+    longer = replace(config, max_steps=10)
+    assert fit(model, data, tiny_training.SAMPLING, longer, tmp_path).steps == 10
+
+
+def test_a_bare_encoder_gets_a_head(fresh_folder: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    AutoModelForSequenceClassification.from_pretrained(fresh_folder).distilbert.save_pretrained(bare)
+    for path in fresh_folder.glob("tokenizer*"):
+        shutil.copy(path, bare)
+    with pytest.raises(CheckpointError, match="not a bare encoder"):
+        Segmenter.from_pretrained(bare)
+    settings = replace(tiny_finetune.SETTINGS, contexts={12: 1.0})
+    train(
+        documents(20), tmp_path / "m", tiny_finetune.config(5), eval_documents=documents(6, 50), model=bare,
+        settings=settings,
+    )  # fmt: skip
+    found = Segmenter.from_pretrained(tmp_path / "m")
+    assert found.config.paragraph_mark == "[unused1]"
+    assert found.config.context == 12
 
 
 def test_a_folder_in_use_is_left_alone(tuned: Path, fresh_folder: Path, tmp_path: Path) -> None:

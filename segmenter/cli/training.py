@@ -151,7 +151,7 @@ def train(
             replay_documents=read(replay, skip_bad) if replay else (),
             model=model,
             settings=settings,
-            show_progress=sys.stderr.isatty(),
+            show_progress=True,
         )
         _tell(report, output)
 

@@ -1,9 +1,11 @@
 """What happens beside the steps of a run: its clock, its end, its bar, its checkpoints."""
 
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from accelerate.utils import broadcast_object_list
 from tqdm import tqdm
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
@@ -27,6 +29,7 @@ class Clock:
         self._total_steps = total_steps
         self._before = 0.0
         self._start = time.monotonic()
+        self._ticked = 0.0
 
     def start(self, log: list[dict[str, Any]]) -> None:
         """Go on from the time that an earlier process logged.
@@ -35,6 +38,13 @@ class Clock:
         """
         self._before = max((entry["seconds"] for entry in log if "seconds" in entry), default=0.0)
         self._start = time.monotonic()
+        self.tick()
+
+    def tick(self) -> None:
+        """Read the time, for progress and end: all processes have to see the same."""
+        self._ticked = self.seconds
+        if self._limit is not None:
+            (self._ticked,) = broadcast_object_list([self._ticked])
 
     @property
     def seconds(self) -> float:
@@ -44,7 +54,7 @@ class Clock:
     @property
     def is_over(self) -> bool:
         """Whether the time is up."""
-        return self._limit is not None and self.seconds >= self._limit
+        return self._limit is not None and self._ticked >= self._limit
 
     def progress(self, step: int) -> float:
         """Share of the run that is done.
@@ -53,7 +63,7 @@ class Clock:
         :return: 0 to 1.
         """
         by_steps = step / self._total_steps
-        by_time = 0.0 if self._limit is None else self.seconds / self._limit
+        by_time = 0.0 if self._limit is None else self._ticked / self._limit
         return min(1.0, max(by_steps, by_time))
 
 
@@ -102,6 +112,7 @@ class TimeLimit(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        self._clock.tick()
         if self._clock.is_over:
             control.should_training_stop = True
             control.should_save = True
@@ -127,6 +138,8 @@ class ProgressBar(TrainerCallback):
                 total=100,
                 desc="training",
                 dynamic_ncols=True,
+                # A line a minute where lines stay.
+                mininterval=0.5 if sys.stderr.isatty() else 60,
                 bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}",
             )
             # What was done before a restart took none of this process's time.
@@ -146,7 +159,7 @@ class ProgressBar(TrainerCallback):
         names = (("loss", "loss"), (AP_KEY, "AP"))
         self._shown |= {label: f"{logs[key]:.3f}" for key, label in names if key in logs}
         if self._bar is not None:
-            self._bar.set_postfix(step=state.global_step, **self._shown)
+            self._bar.set_postfix(step=state.global_step, **self._shown, refresh=False)
 
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any

@@ -11,17 +11,15 @@ import torch
 
 from segmenter.checkpoint import Checkpoint, write_checkpoint
 from segmenter.config import CheckpointConfig, Context
-from segmenter.evaluation import Evaluation, compare, having, measure, modes_of, score_documents
+from segmenter.evaluation import Evaluation, compare, measure
 from segmenter.labelled import LabelledDocument
-from segmenter.scoring import TorchScorer
-from segmenter.segmenter import Segmenter
 from segmenter.sources import locate
 from segmenter.tokenizing import SentenceTokenizer
 from segmenter.training.calibration import Goal, Scores, calibrate, cross_fitted, fold
 from segmenter.training.card import CardNotes, model_card
 from segmenter.training.config import TrainingConfig
 from segmenter.training.folder import RunFolder
-from segmenter.training.looks import Looks
+from segmenter.training.looks import Looks, score_together
 from segmenter.training.loop import TokenIds, TrainingData, TrainingSummary, fit
 from segmenter.training.packing import PackedDocuments
 from segmenter.training.processes import this_process
@@ -79,7 +77,8 @@ def train(
     :param eval_documents: To measure on and to calibrate with; None: some are set aside, by a hash of their
         ids.
     :param replay_documents: Of what the checkpoint knew before, to learn from again so that it stays.
-    :param model: None for the shipped model, a checkpoint folder, or a name on the hub.
+    :param model: None for the shipped model, a checkpoint folder, or a name on the hub; a bare encoder
+        will do.
     :param settings: What the run does beside its loop.
     :param show_progress: Whether to show a bar on the standard error.
     :return: What the run did, as in ``training.json``.
@@ -95,16 +94,15 @@ def train(
     check_learnable(eval_documents, "measure on")
     check_apart([*train_documents, *replay_documents], eval_documents)
 
-    base = Checkpoint.load(locate(model))
+    base = Checkpoint.load(locate(model), new_head=True)
     checkpoint = replace(base, config=retargeted(base.config, settings.contexts))
     sampling = sampling_config(checkpoint, config, settings, bool(replay_documents))
     folder = RunFolder(output)
     process = this_process()
     torch.manual_seed(config.seed)
-    with process.main_process_first():
-        if process.is_main_process:
-            folder.claim(identity(checkpoint, config, sampling, train_documents, replay_documents))
-        before = _scores(base, eval_documents, show_progress) if process.is_main_process else {}
+    if process.is_main_process:
+        folder.claim(identity(checkpoint, config, sampling, train_documents, replay_documents))
+    before = score_together(base, eval_documents, show_progress)
 
     tokenizer = SentenceTokenizer(checkpoint.tokenizer.backend_tokenizer)
     documents = PackedDocuments.from_documents([*train_documents, *replay_documents], tokenizer)
@@ -140,45 +138,41 @@ def train(
         core_seconds=_last(summary, "core_seconds"),
         log=list(summary.log),
     )
+    scores = score_together(checkpoint, eval_documents, show_progress)
     if process.is_main_process:
-        report = finish(checkpoint, eval_documents, before, report, settings, folder, show_progress)
+        report = finish(checkpoint, before, scores, report, settings, folder)
     return report
 
 
 def finish(
     checkpoint: Checkpoint,
-    eval_documents: Sequence[LabelledDocument],
     before: Scores,
+    scores: Scores,
     report: RunReport,
     settings: FineTuningConfig,
     folder: RunFolder,
-    show_progress: bool,
 ) -> RunReport:
     """Calibrate the trained model, measure it, and write its folder.
 
     :param checkpoint: With the trained model.
-    :param eval_documents: To calibrate with and measure on.
     :param before: What the model said before the training, by way of reading.
+    :param scores: What it says after it.
     :param report: What the run did so far.
     :param settings: Hold the goal and the notes.
     :param folder: Where the result goes.
-    :param show_progress: Whether to show a bar on the standard error.
     :return: The whole report.
     """
-    scores = _scores(checkpoint, eval_documents, show_progress)
     calibration = calibrate(scores, settings.goal)
     # What is reported was calibrated on other documents than it is measured on.
     after = cross_fitted(scores, settings.goal)
-    in_order = {mode: sorted(documents, key=lambda d: d.id) for mode, documents in after.items()}
-    old_in_order = {mode: sorted(documents, key=lambda d: d.id) for mode, documents in before.items()}
     report = replace(
         report,
         temperature=calibration.temperature,
         shift=calibration.shift,
         thresholds=dict(calibration.thresholds),
-        before={mode: measure(documents) for mode, documents in old_in_order.items()},
-        after={mode: measure(documents) for mode, documents in in_order.items()},
-        gain={mode: compare(documents, old_in_order[mode]) for mode, documents in in_order.items()},
+        before={mode: measure(documents) for mode, documents in before.items()},
+        after={mode: measure(documents) for mode, documents in after.items()},
+        gain={mode: compare(documents, before[mode]) for mode, documents in after.items()},
     )
     fold(checkpoint.model, calibration, checkpoint.config.boundary_label)
     config = replace(
@@ -287,14 +281,6 @@ def described(documents: Sequence[LabelledDocument]) -> dict[str, int]:
         "sentences": sum(len(document.sentences) for document in documents),
         "boundaries": sum(len(document.boundaries) for document in documents),
         "with_paragraphs": sum(document.paragraphs is not None for document in documents),
-    }
-
-
-def _scores(checkpoint: Checkpoint, documents: Sequence[LabelledDocument], show_progress: bool) -> Scores:
-    segmenter = Segmenter(checkpoint, TorchScorer(checkpoint.model))
-    return {
-        mode: score_documents(segmenter, having(documents, mode), mode, show_progress=show_progress)
-        for mode in modes_of(documents)
     }
 
 

@@ -1,12 +1,14 @@
 """The training loop, from packed documents to trained weights."""
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_model
 from transformers import PreTrainedModel
 
 from segmenter.config import Context
@@ -29,6 +31,9 @@ from segmenter.windows import WindowBuilder
 __all__ = ["TokenIds", "TrainingData", "TrainingSummary", "fit"]
 
 logger = logging.getLogger(__name__)
+
+_TRAINED = "trained.json"
+_WEIGHTS = "model.safetensors"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,6 +137,9 @@ def fit(
     if process.is_main_process:
         set_torn_checkpoints_aside(output_dir)
     process.wait_for_everyone()
+    if (done := _read_summary(output_dir, config)) is not None:
+        load_model(gap_model, output_dir / f"checkpoint-{done.best_step or done.steps}" / _WEIGHTS)
+        return done
     checkpoint = newest_complete_checkpoint(output_dir)
     if checkpoint is not None:
         logger.info("going on from %s", checkpoint)
@@ -148,15 +156,18 @@ def fit(
     # From the last checkpoint, since the model may be that of an earlier one by now.
     last = newest_complete_checkpoint(output_dir)
     assert last is not None
-    with safe_open(last / "model.safetensors", framework="pt") as weights:
+    with safe_open(last / _WEIGHTS, framework="pt") as weights:
         windows, inner_gaps = weights.get_tensor("seen").tolist()
-    return TrainingSummary(
+    summary = TrainingSummary(
         steps=trainer.state.global_step,
         windows=windows,
         inner_gaps=inner_gaps,
         best_step=trainer.state.best_global_step if evaluator is not None else None,
         log=trainer.state.log_history,
     )
+    if process.is_main_process:
+        _write_summary(output_dir, config, summary)
+    return summary
 
 
 def gap_loss(data: TrainingData, sampling: SamplingConfig, config: TrainingConfig) -> GapLoss:
@@ -173,6 +184,27 @@ def gap_loss(data: TrainingData, sampling: SamplingConfig, config: TrainingConfi
         focal_gamma=2.0 if config.imbalance == "focal" else 0.0,
         boundary_label=data.boundary_label,
     )
+
+
+def _length(config: TrainingConfig) -> list[float | None]:
+    return [config.max_steps, config.epochs, config.max_minutes, config.patience]
+
+
+def _write_summary(output_dir: Path, config: TrainingConfig, summary: TrainingSummary) -> None:
+    """Say that the loop is done: what comes after it may fail, and the same call must not train on."""
+    partial = output_dir / f".partial-{_TRAINED}"
+    content = {"length": _length(config), "summary": asdict(summary)}
+    partial.write_text(json.dumps(content), encoding="utf-8")
+    partial.replace(output_dir / _TRAINED)
+
+
+def _read_summary(output_dir: Path, config: TrainingConfig) -> TrainingSummary | None:
+    """What the loop did, if it is done and the run is to be no longer than it was."""
+    path = output_dir / _TRAINED
+    if not path.is_file():
+        return None
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return TrainingSummary(**content["summary"]) if content["length"] == _length(config) else None
 
 
 def _is_about_files(error: Exception) -> bool:
