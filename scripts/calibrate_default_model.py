@@ -9,6 +9,7 @@ other half and from the other sets.
 """
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -65,7 +66,7 @@ def main(
     held_in = sample_documents((document for document in wiki if is_calibration(document)), most_enwiki_gaps)
 
     scores = {
-        mode: score_documents(segmenter, having(held_in, mode), mode, show_progress=True)
+        mode: score_documents(segmenter, having(held_in, mode), mode, show_progress=sys.stderr.isatty())
         for mode in modes_of(held_in)
     }
     calibration = calibrate(scores, Goal())
@@ -78,7 +79,7 @@ def main(
     for name, whole in documents.items():
         sample = sample_documents(whole, most_enwiki_gaps if name == "enwiki/dev" else most_gaps)
         for mode in modes_of(sample):
-            scored = score_documents(segmenter, having(sample, mode), mode, show_progress=True)
+            scored = score_documents(segmenter, having(sample, mode), mode, show_progress=sys.stderr.isatty())
             rows[f"{name} {mode}"] = row([document.cut(calibration.thresholds[mode]) for document in scored])
             print(name, mode, rows[f"{name} {mode}"], flush=True)
         rows |= {f"{name} {cut}": values for cut, values in baselines(sample).items()}

@@ -75,21 +75,17 @@ Encoder: all-MiniLM-L6-v2 (Apache-2.0), turned exactly into DistilBERT. Data: En
 | gaps inside them, learned by a helper head | {total(report, "inner_gaps"):.0f} |
 | contexts and their shares | {report["sampling"]["contexts"]} |
 | batch | {report["sampling"]["batch_tokens"]} tokens |
-| steps | {report["steps"]}, the last {recipe["decay_steps"]} with a falling rate |
-| highest learning rate | {recipe["learning_rate"]} |
+| steps | {report["steps"]} |
+| learning rate | {report["schedule"]} |
 | frozen | embeddings and the lowest {recipe["frozen_layers"]} layers |
 | last run started from | {"an earlier run" if report["warm_start"] else "all-MiniLM-L6-v2"} |
-| hardware | {report["hardware"]}, {recipe.get("mixed_precision", "no")} mixed precision |
+| hardware | {report["hardware"]}, {report["precision"]} |
 | processor time | about {total(report, "core_seconds"):.0f} core seconds |
 
 Command, DATA being the folder of the labelled documents:
 
 ```
-python scripts/train_default_model.py --data DATA --output RUN --max-steps {recipe["max_steps"]} \\
-    --decay-steps {recipe["decay_steps"]} --warmup-steps {recipe["warmup_steps"]} \\
-    --learning-rate {recipe["learning_rate"]} --frozen-layers {recipe["frozen_layers"]} \\
-    --batch-tokens {report["sampling"]["batch_tokens"]} --seed {recipe["seed"]} \\
-    --contexts {report["sampling"]["contexts"]}
+{report["command"]}
 python scripts/calibrate_default_model.py --trained RUN/trained --training RUN/training.json \\
     --data DATA --output models/minilm-l6-enwiki --context {context} \\
     {sample_options}

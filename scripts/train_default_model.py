@@ -11,6 +11,7 @@ OUTPUT/trained; scripts/calibrate_default_model.py makes the shipped folder of i
 import importlib.util
 import json
 import logging
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -108,6 +109,10 @@ def main(
         "inner_gaps": summary.inner_gaps,
         "core_seconds": max((entry.get("core_seconds", 0) for entry in summary.log), default=0),
         "documents": len(documents),
+        "command": command(),
+        "schedule": f"rising to {learning_rate:g} over {warmup_share:g} of the run, "
+        f"falling to 0 over its last {decay_share:g}",
+        "precision": precision,
         "hardware": hardware(),
         "warm_start": None if warm_start is None else earlier(warm_start),
         "sampling": {**asdict(sampling), "contexts": contexts},
@@ -131,6 +136,12 @@ def earlier(checkpoint: Path) -> dict[str, Any]:
     """What the run did that made the checkpoint to start from."""
     report: dict[str, Any] = json.loads((checkpoint / "training.json").read_text(encoding="utf-8"))
     return {key: report[key] for key in ("windows", "inner_gaps", "core_seconds", "hardware", "warm_start")}
+
+
+def command() -> str:
+    """What was typed, without the folders of this machine."""
+    words = [Path(word).name if word.startswith("/") else word for word in sys.argv[1:]]
+    return shlex.join(["python", "scripts/train_default_model.py", *words])
 
 
 def hardware() -> str:
