@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from segmenter import Segmenter
 from segmenter.cli import app
+from segmenter.cli.training import _spread
 from segmenter.evaluation import evaluate
 from segmenter.labelled import LabelledDocument
 
@@ -147,6 +148,31 @@ def test_train_on_a_folder_of_markdown(fresh_folder: Path, tmp_path: Path) -> No
     again = run("train", "--train", pages, "--output", output, "--model", fresh_folder)
     assert again.returncode == 2
     assert "holds a model already" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--train a b --output o", "--train a --train b --output o"),
+        ("--train=a b c --seed 1", "--train=a --train b --train c --seed 1"),
+        ("--output o --train a --eval b c", "--output o --train a --eval b --eval c"),
+        ("--train a --train b", "--train a --train b"),
+        ("--output o p", "--output o p"),
+    ],
+)
+def test_options_take_several_values(words: str, expected: str) -> None:
+    assert _spread(words.split(), ("--train", "--eval")) == expected.split()
+
+
+def test_train_on_several_files(fresh_folder: Path, tmp_path: Path) -> None:
+    files = [written(tmp_path / f"{n}.jsonl", documents(10, 10 * n)) for n in range(3)]
+    done = run(
+        "train", "--train", *files[:2], "--eval", files[2], "--output", tmp_path / "m",
+        "--model", fresh_folder, "--max-steps", 2,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "m" / "training.json").read_text())
+    assert [report["data"][use]["documents"] for use in ("train", "eval")] == [20, 10]
 
 
 def test_calibrate_alone(tiny_folder: Path, data: Path, tmp_path: Path) -> None:

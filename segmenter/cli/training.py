@@ -4,9 +4,10 @@ import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from segmenter.cli.common import Documents, Model, SkipBad, app, read, reported
 from segmenter.errors import ConfigError
@@ -44,10 +45,33 @@ MeanSection = Annotated[
 TRAINING, CARD = "How to train", "For the model card"
 
 
-@app.command()
+class _ManyValues(TyperCommand):
+    """Lets an option take several values in a row, as a shell makes them of ``*.parquet``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _spread(args, ("--train", "--eval", "--replay", "--context")))
+
+
+def _spread(words: list[str], options: tuple[str, ...]) -> list[str]:
+    """Turn ``--train a b`` into ``--train a --train b``."""
+    found: list[str] = []
+    option, has_value = "", False
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if word.startswith("--"):
+            option, has_value = name if name in options else "", bool(equals)
+        elif option and has_value:
+            found.append(option)
+        elif option:
+            has_value = True
+        found.append(word)
+    return found
+
+
+@app.command(cls=_ManyValues)
 def train(
     train_data: Annotated[
-        list[str], typer.Option("--train", metavar="DATA", help="Documents to learn from; may be repeated.")
+        list[str], typer.Option("--train", metavar="DATA...", help="Documents to learn from.")
     ],
     output: Annotated[
         Path, typer.Option(metavar="DIR", help="A new folder, or that of a run to go on with.")
@@ -55,12 +79,12 @@ def train(
     eval_data: Annotated[
         list[str] | None,
         typer.Option(
-            "--eval", metavar="DATA", help="Documents to measure on; if left out, a tenth is set aside."
+            "--eval", metavar="DATA...", help="Documents to measure on; if left out, a tenth is set aside."
         ),
     ] = None,
     replay: Annotated[
         list[str] | None,
-        typer.Option(metavar="DATA", help="Documents of what the model knew before, so that it stays."),
+        typer.Option(metavar="DATA...", help="Documents of what the model knew before, so that it stays."),
     ] = None,
     replay_share: Annotated[float, typer.Option(help="Share of the windows from --replay.")] = 0.3,
     model: Model = None,
@@ -72,8 +96,8 @@ def train(
     context: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="CONTEXT[:SHARE]",
-            help="'sentence' or tokens a side; may be repeated, the first is what the model will read with.",
+            metavar="CONTEXT[:SHARE]...",
+            help="'sentence' or tokens a side; the first is what the model will read with.",
             show_default="the model's",
         ),
     ] = None,
