@@ -54,7 +54,9 @@ def cut_evenly(rate: float) -> Cut:
     def cut(document: LabelledDocument) -> NDArray[np.bool_]:
         n_gaps = max(0, len(document.sentences) - 1)
         flags = np.zeros(n_gaps, dtype=np.bool_)
-        flags[np.arange(1 / rate, n_gaps + 1, 1 / rate).astype(np.int64) - 1] = True
+        # A little more than exact, since 3 * 0.1 / 0.1 is less than 3.
+        numbers = np.arange(1, int(n_gaps * rate + 1e-9) + 1)
+        flags[np.minimum((numbers / rate + 1e-9).astype(np.int64), n_gaps) - 1] = True
         return flags
 
     return cut

@@ -83,7 +83,7 @@ class Evaluation:
         ``f1``, ``pk`` (as Koshorek et al. 2018 weigh it), ``window_diff``, ``boundary_similarity``;
         where there are probabilities also ``average_precision`` and ``calibration_error``.
     :ivar macro: Means over documents of the same measures. Documents without boundaries are left out
-        of precision, recall, F1 and AP.
+        of precision, recall, F1 and AP, those without a window of Pk and WindowDiff.
     """
 
     documents: int
@@ -234,5 +234,6 @@ def _in_order(documents: Sequence[ScoredDocument]) -> list[ScoredDocument]:
 def _figure(values: NDArray[np.float64]) -> Figure:
     """The first value is that of the documents as they are."""
     draws = values[1:] if len(values) > 1 else values
-    low, high = np.quantile(draws, [0.025, 0.975])
+    draws = draws[~np.isnan(draws)]
+    low, high = np.quantile(draws if len(draws) else values[:1], [0.025, 0.975])
     return Figure(float(values[0]), float(low), float(high))

@@ -12,6 +12,7 @@ from segmenter.errors import InputError
 
 __all__ = [
     "LabelledDocument",
+    "content_hash",
     "drop_lead",
     "gap_flags",
     "id_order",
@@ -137,7 +138,9 @@ def drop_lead(document: LabelledDocument) -> LabelledDocument | None:
 
 
 def keep_top_level(document: LabelledDocument) -> LabelledDocument:
-    """Join subsections: keep the boundaries of the highest level that occurs among them.
+    """Join subsections: keep the boundaries of the highest level of a section.
+
+    An untitled lead has no level, and neither has a page title, the only section of level 1 at the start.
 
     :param document: One whose levels are known.
     :return: The document with fewer boundaries.
@@ -145,7 +148,10 @@ def keep_top_level(document: LabelledDocument) -> LabelledDocument:
     """
     if document.levels is None:
         raise InputError(f"cannot tell the top sections of {document.id}, since it has no levels")
-    top = min(document.levels[1:], default=1)
+    rest = document.levels[1:]
+    is_lead = document.titles is None or not document.titles[0]
+    is_page_title = document.levels[0] == 1 and 1 not in rest
+    top = min(rest if is_lead or is_page_title else document.levels, default=1)
     kept = [number for number, level in enumerate(document.levels) if number == 0 or level == top]
     return replace(
         document,
@@ -153,6 +159,18 @@ def keep_top_level(document: LabelledDocument) -> LabelledDocument:
         titles=None if document.titles is None else [document.titles[number] for number in kept],
         levels=[document.levels[number] for number in kept],
     )
+
+
+def content_hash(document: LabelledDocument) -> str:
+    """A hash of the sentences, to tell copies; white space around them does not count.
+
+    :param document: The document.
+    :return: Hexadecimal digits.
+    """
+    digest = hashlib.sha256()
+    for sentence in document.sentences:
+        digest.update(sentence.strip().encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()
 
 
 def id_order(document: LabelledDocument) -> bytes:
@@ -174,5 +192,5 @@ def sample_documents(documents: Iterable[LabelledDocument], most_gaps: int | Non
     ordered = sorted(documents, key=id_order)
     if most_gaps is None or not ordered:
         return ordered
-    totals = np.cumsum([len(document.sentences) - 1 for document in ordered])
+    totals = np.cumsum([len(document.reference) for document in ordered])
     return ordered[: max(1, int(np.searchsorted(totals, most_gaps, side="right")))]

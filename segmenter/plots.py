@@ -14,7 +14,25 @@ from segmenter.metrics import (
     precision_recall_f1,
 )
 
-__all__ = ["plot_evaluation"]
+__all__ = ["check_plot", "plot_evaluation"]
+
+
+def check_plot(path: Path) -> None:
+    """Make sure that a picture can be drawn, before the work for it begins.
+
+    :param path: The picture.
+    :raises ConfigError: If matplotlib is not installed.
+    :raises InputError: If it cannot draw such a file, or there is no such folder.
+    """
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError as error:
+        raise ConfigError("plots need matplotlib: pip install 'cross-segmenter[plot]'") from error
+    suffixes = sorted(FigureCanvasBase.get_supported_filetypes())
+    if path.suffix.removeprefix(".").lower() not in suffixes:
+        raise InputError(f"got {path} to draw, expected a name that ends in one of {', '.join(suffixes)}")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"got {path} to draw, but there is no such folder")
 
 
 def plot_evaluation(results: Mapping[Mode, Sequence[ScoredDocument]], path: Path) -> None:
@@ -25,10 +43,8 @@ def plot_evaluation(results: Mapping[Mode, Sequence[ScoredDocument]], path: Path
     :raises ConfigError: If matplotlib is not installed.
     :raises InputError: If the picture cannot be written.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ConfigError("plots need matplotlib: pip install 'cross-segmenter[plot]'") from error
+    check_plot(path)
+    from matplotlib.figure import Figure
 
     # Without pyplot, which keeps state and looks for a display.
     figure = Figure(figsize=(10, 4.6), layout="constrained")

@@ -1,6 +1,7 @@
 """Calibration beside an independent fit, and folded into models of several kinds."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from segmenter.training.calibration import (
     cross_fitted,
     fit_logistic,
     fold,
+    self_fitted,
 )
 
 from . import tiny_training
@@ -128,7 +130,9 @@ def test_calibration_makes_a_models_probabilities_honest() -> None:
 
 def test_what_is_reported_was_fitted_to_other_documents() -> None:
     documents = known_model(6, 3)
-    found = cross_fitted({"flat": documents}, Goal())["flat"]
+    crossed = cross_fitted({"flat": documents}, Goal())
+    assert crossed is not None
+    found = crossed["flat"]
     assert sorted(d.id for d in found) == sorted(d.id for d in documents)
     for half in (0, 1):
         fitted = calibrate({"flat": documents[1 - half :: 2]}, Goal())
@@ -137,7 +141,16 @@ def test_what_is_reported_was_fitted_to_other_documents() -> None:
             expected = apply(fitted, [document])[0].cut(fitted.thresholds["flat"])
             assert np.array_equal(same.found, expected.found)
             assert np.array_equal(same.probabilities, expected.probabilities)
-    assert len(cross_fitted({"flat": documents[:1]}, Goal())["flat"]) == 1
+    assert cross_fitted({"flat": documents[:1]}, Goal()) is None
+    fitted = calibrate({"flat": documents[:1]}, Goal())
+    (alone,) = self_fitted({"flat": documents[:1]}, fitted)["flat"]
+    assert np.array_equal(alone.found, apply(fitted, documents[:1])[0].cut(fitted.thresholds["flat"]).found)
+
+
+def test_a_way_of_reading_that_scores_no_boundary_has_no_threshold() -> None:
+    documents = known_model(20, 4)
+    silent = [replace(d, probabilities=np.zeros(40, np.float32)) for d in documents]
+    assert calibrate({"flat": documents, "paragraphs": silent}, Goal()).thresholds.keys() == {"flat"}
 
 
 def test_gaps_that_are_not_scored_stay_so() -> None:

@@ -1,6 +1,7 @@
 """``evaluate``, ``train`` and ``calibrate`` as commands."""
 
 import json
+import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -100,6 +101,18 @@ def test_conventions_of_published_work(tiny_folder: Path, tmp_path: Path) -> Non
     assert "it has no titles" in done.stderr
 
 
+def test_mistakes_are_told_before_the_work(tiny_folder: Path, data: Path, tmp_path: Path) -> None:
+    for option, value, message in (
+        ("--plot", tmp_path / "curve.docx", "expected a name that ends in one of"),
+        ("--plot", tmp_path / "none" / "curve.png", "no such folder"),
+        ("--compare", tmp_path / "none", "no such folder"),
+    ):
+        done = run("evaluate", data, "--model", tiny_folder, option, value)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert done.stdout == ""
+
+
 def test_a_sample_of_a_large_set(tiny_folder: Path, data: Path) -> None:
     done = run("evaluate", data, "--model", tiny_folder, "--json", "--most-gaps", 40)
     assert json.loads(done.stdout)["modes"]["flat"]["documents"] == 3
@@ -143,7 +156,11 @@ def test_train_on_a_folder_of_markdown(fresh_folder: Path, tmp_path: Path) -> No
     card = (output / "README.md").read_text()
     assert "Licence of the data: CC0-1.0" in card
     assert "segmenter train --train pages --output model" in card
-    assert str(tmp_path) not in card
+    assert "set aside of those to train on" in card
+    assert "the best F1" in card
+    for folder in (tmp_path, fresh_folder):
+        for text in (card, (output / "training.json").read_text()):
+            assert str(folder) not in text
     assert run("segment", pages / "document 3.md", "--model", output).returncode == 0
     again = run("train", "--train", pages, "--output", output, "--model", fresh_folder)
     assert again.returncode == 2
@@ -177,7 +194,7 @@ def test_train_on_several_files(fresh_folder: Path, tmp_path: Path) -> None:
 
 def test_calibrate_alone(tiny_folder: Path, data: Path, tmp_path: Path) -> None:
     output = tmp_path / "calibrated"
-    done = run("calibrate", data, "--model", tiny_folder, "--output", output)
+    done = run("calibrate", "--data", data, "--model", tiny_folder, "--output", output)
     assert done.returncode == 0, done.stderr
     assert "temperature" in done.stdout
     one, two = (Segmenter.from_pretrained(folder) for folder in (tiny_folder, output))
@@ -185,9 +202,12 @@ def test_calibrate_alone(tiny_folder: Path, data: Path, tmp_path: Path) -> None:
     assert found["calibration_error"].value < before["calibration_error"].value / 2
     assert found["f1"].value >= before["f1"].value
     assert found["average_precision"].value == pytest.approx(before["average_precision"].value, abs=1e-3)
-    assert run("calibrate", data, "--model", tiny_folder, "--output", output).returncode == 2
-    long = tmp_path / "long"
-    done = run("calibrate", data, "--model", tiny_folder, "--output", long, "--target-mean-section", 6)
+    assert run("calibrate", "--data", data, "--model", tiny_folder, "--output", output).returncode == 2
+    shipped = run("calibrate", "--data", data)
+    assert "name an output folder" in shipped.stderr
+    # In place, for another goal.
+    long = shutil.copytree(tiny_folder, tmp_path / "long")
+    done = run("calibrate", "--data", data, "--model", long, "--target-mean-section", 6)
     assert done.returncode == 0, done.stderr
     sections = evaluate(Segmenter.from_pretrained(long), documents(12), resamples=0)["flat"].predicted + 12
     assert 144 / sections == pytest.approx(6, abs=0.3)
@@ -197,6 +217,8 @@ def test_calibrate_alone(tiny_folder: Path, data: Path, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (("--context", "wide"), "got --context wide"),
+        (("--context", "40"), "got context=40 tokens a side, expected 1 to 31"),
+        (("--precision", "fp16"), "precision='fp16' without a GPU"),
         (("--target-precision", "2"), "wished precision of 2"),
         (("--epochs", "-1"), "epochs=-1"),
         (("--target-precision", "0.5", "--target-mean-section", "9"), "two goals"),

@@ -115,6 +115,27 @@ def test_macro_figures_are_means_over_documents() -> None:
     )
 
 
+def test_documents_too_short_for_a_window_say_nothing_of_pk() -> None:
+    short = ScoredDocument("short", np.array([True]), np.array([False]))
+    long = np.zeros(20, bool)
+    wrong = ScoredDocument("long", long, ~long)
+    assert measure([short, wrong]).macro["pk"].value == measure([wrong]).macro["pk"].value > 0
+
+
+def test_draws_without_boundaries_do_not_count_as_failures() -> None:
+    reference = np.array([False, True, False])
+    chances = np.array([0.1, 0.9, 0.2], np.float32)
+    documents = [
+        ScoredDocument("with", reference, chances > 0.5, chances),
+        ScoredDocument("without", np.zeros(3, bool), np.zeros(3, bool), chances / 2),
+    ]
+    found = measure(documents)
+    for name in ("recall", "f1", "average_precision"):
+        assert found.micro[name].low == found.macro[name].low == 1.0, name
+    nothing = measure(documents[1:])
+    assert nothing.micro["f1"].value == nothing.micro["f1"].low == nothing.macro["f1"].value == 0
+
+
 def test_micro_pk_weighs_documents_by_their_windows() -> None:
     """Koshorek et al. (2018): errors of all windows, over all windows, k by document."""
     long, short = np.zeros(100, bool), np.array([True, False, False])
@@ -182,3 +203,7 @@ def test_baselines() -> None:
     assert set(np.diff(even)) == {10}
     assert np.mean(cut_at_random(0.1, seed=0)(long)) == pytest.approx(0.1, abs=0.01)
     assert not cut_evenly(0.1)(DOCUMENTS[2]).size
+    for rate in (0.01, 0.3, 0.5, 0.75, 1.0):
+        for size in range(1, 30):
+            cuts = cut_evenly(rate)(LabelledDocument("e", ["x"] * size, []))
+            assert cuts.sum() == int((size - 1) * rate + 1e-9)

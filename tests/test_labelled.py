@@ -64,6 +64,10 @@ def test_subsections_are_joined() -> None:
     assert found.titles == ["", "Boats", "Nets"]
     assert found.levels == [1, 2, 2]
     assert keep_top_level(LabelledDocument("b", SENTENCES, [], levels=[1])).boundaries == ()
+    # A single top section, as a lead that was dropped leaves it; and a page title, which is none.
+    for levels, kept in (([2, 3, 3], ()), ([2, 3, 2], (5,)), ([1, 2, 2], (2, 5)), ([1, 2, 1], (5,))):
+        titled = LabelledDocument("b", SENTENCES, [2, 5], titles=["x", "y", "z"], levels=levels)
+        assert keep_top_level(titled).boundaries == kept, levels
     with pytest.raises(InputError, match="no levels"):
         keep_top_level(LabelledDocument("b", SENTENCES, [2]))
 
@@ -76,4 +80,5 @@ def test_a_sample_is_whole_documents_in_an_order_of_its_own() -> None:
     assert len(sample_documents(documents, 1)) == 1
     assert len(sample_documents(documents, None)) == 20
     assert sample_documents([], 5) == []
+    assert len(sample_documents([LabelledDocument("e", [], []), *documents[:2]], 7)) == 2
     assert id_order(LabelledDocument("\ud800", SENTENCES, []))

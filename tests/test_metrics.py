@@ -206,12 +206,3 @@ def test_the_calibration_curve_is_a_mean_over_each_bin(
     found = list(zip(curve.predicted, curve.observed, curve.counts, strict=True))
     assert np.array(found) == pytest.approx(np.array(rows))
     assert curve.error == pytest.approx(expected_error)
-
-
-def test_gaps_may_count_several_times() -> None:
-    reference, probabilities = np.array([True, False, False]), np.array([0.9, 0.85, 0.2])
-    weights = np.array([2, 0, 3])
-    once = calibration_curve(np.repeat(reference, weights), np.repeat(probabilities, weights))
-    weighed = calibration_curve(reference, probabilities, weights=weights)
-    assert weighed.error == pytest.approx(once.error)
-    assert weighed.observed.tolist() == once.observed.tolist()

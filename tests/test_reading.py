@@ -64,7 +64,8 @@ def test_rows_have_boundaries_or_labels(here: Path) -> None:
     write_rows("a.jsonl", full, labels, {**ROW, "labels": None, "id": "third"})
     first, second, third = read_documents(["a.jsonl"])
     assert first == LabelledDocument("7", ROW["sentences"], [2], [1, 2], ["", "Ovens"], [1, 2])
-    assert second == LabelledDocument("a.jsonl:2", ROW["sentences"], [2])
+    assert second == LabelledDocument(second.id, ROW["sentences"], [2])
+    assert name_of(second) == "a.jsonl:2"
     assert third == LabelledDocument("third", ROW["sentences"], [2])
 
 
@@ -101,10 +102,8 @@ def test_a_bad_row_is_named_or_skipped(here: Path, row: object, reason: str) -> 
         list(read_documents(["rows.ndjson"]))
     assert reason in str(caught.value)
     skipped: list[SkippedRow] = []
-    assert [d.id for d in read_documents(["rows.ndjson"], on_skip=skipped.append)] == [
-        "rows.ndjson:1",
-        "rows.ndjson:4",
-    ]
+    found = read_documents(["rows.ndjson"], on_skip=skipped.append)
+    assert [name_of(document) for document in found] == ["rows.ndjson:1", "rows.ndjson:4"]
     assert [row.where for row in skipped] == ["rows.ndjson, row 3"]
     assert reason in skipped[0].reason
 
@@ -132,6 +131,25 @@ def test_parquet(here: Path) -> None:
 # Sources.
 
 
+def name_of(document: LabelledDocument) -> str:
+    """An id without the hash of the text."""
+    return document.id.rsplit("#", 1)[0]
+
+
+def test_an_id_is_of_the_text_and_not_of_the_path(here: Path) -> None:
+    Path("one").mkdir()
+    Path("two").mkdir()
+    write_rows("one/rows.jsonl", ROW, {**ROW, "id": "mine"})
+    write_rows("two/rows.jsonl", {**ROW, "sentences": ["Fog came.", "Ropes dried.", "Bread rose."]})
+    spellings = ["one/rows.jsonl", "./one/rows.jsonl", str(Path("one/rows.jsonl").absolute()), "one", "one/*"]
+    first, *others = [[d.id for d in read_documents([spelling])] for spelling in spellings]
+    assert all(ids == first for ids in others)
+    assert first[1] == "mine"
+    (other,) = read_documents(["two"])
+    assert name_of(other) == first[0].split("#")[0]
+    assert other.id != first[0]
+
+
 def test_folders_and_patterns(here: Path, caplog: pytest.LogCaptureFixture) -> None:
     for folder in ("docs/b", "docs/.git"):
         Path(folder).mkdir(parents=True)
@@ -140,10 +158,10 @@ def test_folders_and_patterns(here: Path, caplog: pytest.LogCaptureFixture) -> N
     Path("docs/b/picture.png").write_bytes(b"")
     write_rows("docs/rows.jsonl", ROW)
     with caplog.at_level(logging.INFO):
-        found = [document.id for document in read_documents([Path("docs")])]
+        found = [name_of(document) for document in read_documents([Path("docs")])]
     assert found == ["b/a.MD", "rows.jsonl:1", "z.md"]
     assert "1 .png" in caplog.text
-    assert [document.id for document in read_documents(["docs/**/*.[mM]*"])] == ["docs/b/a.MD", "docs/z.md"]
+    assert [name_of(document) for document in read_documents(["docs/**/*.[mM]*"])] == ["a.MD", "z.md"]
     Path("docs/b/link.md").symlink_to("nowhere")
     with pytest.raises(InputError, match=r"^docs/b/link\.md cannot be read: .*No such file"):
         list(read_documents(["docs"], on_skip=print))
@@ -197,7 +215,7 @@ def test_a_hub_name(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load_dataset", load)
     skipped: list[SkippedRow] = []
     found = list(read_documents(["owner/name", "name:test"], split="dev", on_skip=skipped.append))
-    assert [document.id for document in found] == ["owner/name:1", "name:1"]
+    assert [name_of(document) for document in found] == ["owner/name:dev:1", "name:test:1"]
     assert asked == [("owner/name", "dev"), ("name", "test")]
     assert [row.where for row in skipped] == ["owner/name, row 2", "name, row 2"]
 
@@ -250,7 +268,7 @@ Bread rose.
 
 def test_markdown(here: Path) -> None:
     document = read_text("a.md", MARKDOWN)
-    assert document.id == "a.md"
+    assert name_of(document) == "a.md"
     lead, quay, ovens = sections(document)
     assert lead == ("", 1, ["Fog came.", "Boats waited."])
     # The heading above has no text of its own: the first title, and the highest level.
@@ -439,7 +457,7 @@ def test_plain_text(here: Path) -> None:
 def test_choi(here: Path) -> None:
     text = "==========\nFog came .\nBoats waited .\n==========\n==========\nBread rose .\n\n==========\n"
     document = read_text("1.ref", text)
-    assert document == LabelledDocument("1.ref", ["Fog came .", "Boats waited .", "Bread rose ."], (2,))
+    assert document == LabelledDocument(document.id, ["Fog came .", "Boats waited .", "Bread rose ."], (2,))
 
 
 def test_wiki_727k(here: Path) -> None:

@@ -18,7 +18,7 @@ from segmenter.training.minilm import distilbert_from_bert
 from segmenter.training.model import GapLoss, GapModel
 from segmenter.training.packing import PackedDocuments
 from segmenter.training.sampling import SamplingConfig, WindowSampler
-from segmenter.training.trainer import freeze, newest_complete_checkpoint, set_torn_checkpoints_aside
+from segmenter.training.trainer import freeze, newest_complete_checkpoint, remove_torn_checkpoints
 from segmenter.windows import WindowBuilder
 
 from . import tiny_training
@@ -249,10 +249,9 @@ def test_a_torn_checkpoint_is_passed_over(undisturbed: Path, tmp_path: Path) -> 
     weights = (newest / "model.safetensors").read_bytes()
     (torn / "model.safetensors").write_bytes(weights[: len(weights) // 2])
     (tmp_path / "checkpoint-best").mkdir()
-    set_torn_checkpoints_aside(tmp_path)
+    remove_torn_checkpoints(tmp_path)
     assert newest_complete_checkpoint(tmp_path) == newest
     assert not torn.exists()
-    assert (tmp_path / "torn-checkpoint-900").exists()
     assert (tmp_path / "checkpoint-best").exists()
     torn.mkdir()
     (torn / "model.safetensors").write_bytes(weights[:100])

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from segmenter.evaluation import Evaluation, Figure, Mode, ScoredDocument
     from segmenter.labelled import LabelledDocument
+    from segmenter.segmenter import Segmenter
 
 __all__ = ["evaluate"]
 
@@ -56,6 +57,8 @@ def evaluate(
     Example: segmenter evaluate sections.jsonl --compare old-model
     """
     from segmenter import labelled
+    from segmenter.plots import check_plot, plot_evaluation
+    from segmenter.segmenter import Segmenter
 
     with reported():
         documents = read(data, skip_bad)
@@ -64,14 +67,16 @@ def evaluate(
         if top_level:
             documents = [labelled.keep_top_level(document) for document in documents]
         documents = labelled.sample_documents(documents, most_gaps)
-        results = _measured(documents, model, threshold, resamples)
-        differences = {}
-        if compare is not None:
-            others = _measured(documents, compare, threshold, resamples)
-            differences = _differences(results, others, resamples)
         if plot is not None:
-            from segmenter.plots import plot_evaluation
-
+            check_plot(plot)
+        # Both at once, so that a mistake in either is told before the work begins.
+        segmenter = Segmenter.from_pretrained(model, threshold=threshold)
+        other = None if compare is None else Segmenter.from_pretrained(compare, threshold=threshold)
+        results = _measured(documents, segmenter, resamples)
+        differences = {}
+        if other is not None:
+            differences = _differences(results, _measured(documents, other, resamples), resamples)
+        if plot is not None:
             plot_evaluation({mode: scored for mode, (scored, _) in results.items()}, plot)
     if as_json:
         output: dict[str, Any] = {
@@ -91,13 +96,9 @@ def evaluate(
 Results = dict["Mode", tuple[list["ScoredDocument"], "Evaluation"]]
 
 
-def _measured(
-    documents: Sequence["LabelledDocument"], model: str | None, threshold: float | None, resamples: int
-) -> Results:
+def _measured(documents: Sequence["LabelledDocument"], segmenter: "Segmenter", resamples: int) -> Results:
     from segmenter.evaluation import having, measure, modes_of, score_documents
-    from segmenter.segmenter import Segmenter
 
-    segmenter = Segmenter.from_pretrained(model, threshold=threshold)
     results: Results = {}
     for mode in modes_of(documents):
         known = having(documents, mode)

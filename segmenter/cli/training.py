@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from segmenter.cli.common import Documents, Model, SkipBad, app, read, reported
+from segmenter.cli.common import Model, SkipBad, app, read, reported
 from segmenter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ class _ManyValues(TyperCommand):
     """Lets an option take several values in a row, as a shell makes them of ``*.parquet``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _spread(args, ("--train", "--eval", "--replay", "--context")))
+        return super().parse_args(
+            ctx, _spread(args, ("--train", "--eval", "--replay", "--context", "--data"))
+        )
 
 
 def _spread(words: list[str], options: tuple[str, ...]) -> list[str]:
@@ -180,26 +182,30 @@ def train(
         _tell(report, output)
 
 
-@app.command()
+@app.command(cls=_ManyValues)
 def calibrate(
-    data: Documents,
-    output: Annotated[Path, typer.Option(metavar="DIR", help="Where the calibrated model goes.")],
+    data: Annotated[
+        list[str], typer.Option(metavar="DATA...", help="Documents that the model was not trained on.")
+    ],
     model: Model = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A new folder.", show_default="the model's own")
+    ] = None,
     target_precision: Precision = None,
     target_mean_section: MeanSection = None,
     skip_bad: SkipBad = False,
 ) -> None:
     """Fit probabilities and thresholds to your documents, without training.
 
-    Example: segmenter calibrate sections.jsonl --output my-model --target-precision 0.8
+    Example: segmenter calibrate --model my-model --data sections.jsonl --target-precision 0.8
     """
     with reported():
         from segmenter.training.recalibrate import recalibrate
 
         done = recalibrate(
             read(data, skip_bad),
-            output,
             model=model,
+            output=output,
             goal=_goal(target_precision, target_mean_section),
             show_progress=sys.stderr.isatty(),
         )
@@ -212,7 +218,7 @@ def calibrate(
                 f"calibration error {before['calibration_error'].value:.3f} -> "
                 f"{after['calibration_error'].value:.3f}"
             )
-        typer.echo(f"wrote {output}")
+        typer.echo(f"wrote {output or model}")
 
 
 def _goal(precision: float | None, mean_section: float | None) -> "Goal":
@@ -238,7 +244,10 @@ def _contexts(texts: list[str]) -> "dict[Context, float]":
 
 def _command() -> str:
     """What was typed, without the folders of this machine."""
-    words = [Path(word).name if word.startswith(("/", "~")) else word for word in sys.argv[1:]]
+    words = []
+    for word in sys.argv[1:]:
+        option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+        words.append(option + equals + (Path(value).name if value.startswith(("/", "~")) else value))
     return shlex.join(["segmenter", *words])
 
 

@@ -122,7 +122,6 @@ def calibration_curve(
     reference: NDArray[np.bool_],
     probabilities: NDArray[Any],
     bins: int = 10,
-    weights: NDArray[Any] | None = None,
 ) -> CalibrationCurve:
     """Compare probabilities with what came true.
 
@@ -132,14 +131,12 @@ def calibration_curve(
     :param reference: *Shape:* ``(n_gaps,)``.
     :param probabilities: 0 to 1. *Shape:* ``(n_gaps,)``.
     :param bins: Number of bins between 0 and 1.
-    :param weights: How often each gap counts; None for once. *Shape:* ``(n_gaps,)``.
     :return: The curve.
     """
     place = np.minimum((probabilities * bins).astype(np.int64), bins - 1)
-    weights = np.ones(len(place)) if weights is None else weights
     counts, predicted, observed = (
-        np.bincount(place, weights=weights * values, minlength=bins)
-        for values in (1.0, probabilities.astype(np.float64), reference)
+        np.bincount(place, weights=values, minlength=bins)
+        for values in (np.ones(len(place)), probabilities.astype(np.float64), reference)
     )
     held = counts > 0
     counts, predicted, observed = counts[held], predicted[held], observed[held]

@@ -36,7 +36,7 @@ class File:
 
     :ivar path: Where it is.
     :ivar shown: Names it in messages: the source, and the way from there.
-    :ivar name: Names it in ids: the way from the folder that is the source, else the same as ``shown``.
+    :ivar name: Names it in ids: the way from the folder that is the source, else the file's name.
     :ivar kind: A key of ``KINDS``.
     """
 
@@ -73,14 +73,14 @@ def locate(source: str | os.PathLike[str], split: str) -> list[File] | list[HubD
     try:
         path = Path(given).expanduser()
         if path.is_dir():
-            return _choose(given, [(path / name, name) for name in _names_below(path)], given)
+            return _choose(given, [(path / name, name) for name in _names_below(path)])
         if path.exists():
             return [_file(path, given)]
         if _MAGIC.search(given):
             # Path.glob takes no absolute pattern.
             matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
-            found = [(file, name) for name in matches if (file := Path(name)).is_file()]
-            return _choose(given, found)
+            files = [Path(name) for name in matches]
+            return _choose(given, [(file, file.name) for file in files if file.is_file()])
     except InputError:
         raise
     except (OSError, RuntimeError, ValueError) as error:  # no permission, no such user, a NUL
@@ -96,10 +96,10 @@ def _file(path: Path, shown: str) -> File:
     kind = _KIND_OF.get(path.suffix.lower())
     if kind is None:
         raise InputError(f"got {shown}, a file that ends in {path.suffix}; expected one of {_KNOWN}")
-    return File(path, shown, shown, kind)
+    return File(path, shown, path.name, kind)
 
 
-def _choose(given: str, found: list[tuple[Path, str]], folder: str = "") -> list[File]:
+def _choose(given: str, found: list[tuple[Path, str]]) -> list[File]:
     """Keep the files of a known kind, and say which were left out."""
     left_out: Counter[str] = Counter()
     files = []
@@ -108,7 +108,7 @@ def _choose(given: str, found: list[tuple[Path, str]], folder: str = "") -> list
         if kind is None:
             left_out[path.suffix.lower()] += 1
         else:
-            files.append(File(path, str(Path(folder, name)), name, kind))
+            files.append(File(path, str(path), name, kind))
     counts = ", ".join(f"{count} {suffix}" for suffix, count in left_out.most_common())
     if not files:
         raise InputError(

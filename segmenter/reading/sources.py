@@ -3,12 +3,12 @@
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from segmenter.errors import InputError
-from segmenter.labelled import LabelledDocument
+from segmenter.labelled import LabelledDocument, content_hash
 from segmenter.reading.files import File, HubDataset, locate
 from segmenter.reading.html import read_html
 from segmenter.reading.markdown import read_markdown
@@ -44,7 +44,9 @@ def read_documents(
 ) -> Iterator[LabelledDocument]:
     """Read labelled documents.
 
-    That the sources exist is checked at once; they are read while the documents are taken.
+    That the sources exist is checked at once; they are read while the documents are taken. A document
+    without an id of its own is called by its file and row, and by a hash of its text, so that neither where
+    the file lies nor how its path is written matters.
 
     :param sources: Files, folders, glob patterns, or names of data sets on the hub (``owner/name`` or
         ``owner/name:split``, a plain string). Rows of ``sentences`` with ``boundaries`` or ``labels`` come
@@ -74,7 +76,7 @@ def _read(
         for row, read in rows:
             where = shown if row is None else f"{shown}, row {row}"
             try:
-                document = read(name if row is None else f"{name}:{row}")
+                document = _named(read, name if row is None else f"{name}:{row}")
             except InputError as error:
                 if on_skip is None:
                     raise InputError(f"{where}: {error}") from error
@@ -92,6 +94,12 @@ def _read(
         )
 
 
+def _named(read: _Read, name: str) -> LabelledDocument:
+    """Read a document, whose own id stays; any other gets one that no other text has."""
+    document = read(name)
+    return replace(document, id=f"{name}#{content_hash(document)[:8]}") if document.id == name else document
+
+
 def _shown(part: File | HubDataset) -> str:
     return part.shown if isinstance(part, File) else part.name
 
@@ -99,7 +107,7 @@ def _shown(part: File | HubDataset) -> str:
 def _open(part: File | HubDataset) -> tuple[str, str, Iterator[tuple[int | None, _Read]]]:
     """How to call a part in messages and in ids, and its rows."""
     if isinstance(part, HubDataset):
-        return part.name, part.name, _hub_rows(part)
+        return part.name, f"{part.name}:{part.split}", _hub_rows(part)
     rows = {"parquet": _parquet_rows, "jsonl": _lines}.get(part.kind, _whole)
     return part.shown, part.name, rows(part)
 

@@ -28,6 +28,7 @@ __all__ = [
     "cross_fitted",
     "fit_logistic",
     "fold",
+    "self_fitted",
 ]
 
 logger = logging.getLogger(__name__)
@@ -102,9 +103,9 @@ def calibrate(scores: Scores, goal: Goal) -> Calibration:
     slope, shift = fit_logistic(log_odds(chances), reference)
     calibration = Calibration(temperature=1 / slope, shift=shift, thresholds={})
     thresholds = {
-        mode: round(choose_threshold(apply(calibration, documents), goal), 4)
+        mode: choose_threshold(apply(calibration, documents), goal)
         for mode, documents in scores.items()
-        if any(document.reference.any() for document in documents)
+        if scored_gaps(documents)[0].any()
     }
     return replace(calibration, thresholds=thresholds)
 
@@ -139,7 +140,7 @@ def fit_logistic(margins: NDArray[np.float64], reference: NDArray[np.bool_]) -> 
 def choose_threshold(documents: Sequence[ScoredDocument], goal: Goal) -> float:
     """Find the threshold that reaches a goal.
 
-    :param documents: What a model said; at least one boundary.
+    :param documents: What a model said; at least one boundary that was scored.
     :param goal: The goal.
     :return: 0 to 1: of the best F1; or the lowest with the wished precision; or that which cuts as often
         as the wished mean section asks.
@@ -182,7 +183,7 @@ def apply(calibration: Calibration, documents: Sequence[ScoredDocument]) -> list
     return changed
 
 
-def cross_fitted(scores: Scores, goal: Goal) -> dict[Mode, list[ScoredDocument]]:
+def cross_fitted(scores: Scores, goal: Goal) -> dict[Mode, list[ScoredDocument]] | None:
     """What a model would say of documents that it was not calibrated on.
 
     Documents are dealt into two halves; each is calibrated on the other, so that all of them can be
@@ -190,25 +191,41 @@ def cross_fitted(scores: Scores, goal: Goal) -> dict[Mode, list[ScoredDocument]]
 
     :param scores: What the model said, by way of reading; the same order of documents in each.
     :param goal: What the thresholds are to reach.
-    :return: Calibrated probabilities, cut at the thresholds.
+    :return: Calibrated probabilities, cut at the thresholds; None if there are too few to be dealt.
     """
-    results: dict[Mode, list[ScoredDocument]] = {mode: [] for mode in scores}
     ids = dict.fromkeys(document.id for documents in scores.values() for document in documents)
     places = {name: number for number, name in enumerate(ids)}
-    for half in (0, 1):
-        here, there = (
-            {mode: [d for d in documents if places[d.id] % 2 == side] for mode, documents in scores.items()}
-            for side in (half, 1 - half)
-        )
-        try:
-            fitted = calibrate(there, goal)
-        except InputError:
-            # Too few to be dealt: better fitted to themselves than not at all.
-            fitted = calibrate(scores, goal)
-        for mode, documents in here.items():
-            threshold = fitted.thresholds.get(mode, 0.5)
-            results[mode] += [document.cut(threshold) for document in apply(fitted, documents)]
-    return results
+    halves = [
+        {mode: [d for d in documents if places[d.id] % 2 == side] for mode, documents in scores.items()}
+        for side in (0, 1)
+    ]
+    try:
+        fitted = [calibrate(half, goal) for half in reversed(halves)]
+    except InputError:
+        return None
+    if any(calibration.thresholds.keys() != scores.keys() for calibration in fitted):
+        return None
+    return {
+        mode: [
+            document.cut(calibration.thresholds[mode])
+            for half, calibration in zip(halves, fitted, strict=True)
+            for document in apply(calibration, half[mode])
+        ]
+        for mode in scores
+    }
+
+
+def self_fitted(scores: Scores, calibration: Calibration) -> dict[Mode, list[ScoredDocument]]:
+    """What a model says of the documents that it was calibrated on.
+
+    :param scores: What it said without.
+    :param calibration: What was fitted.
+    :return: Calibrated probabilities, cut at the thresholds.
+    """
+    return {
+        mode: [d.cut(calibration.thresholds.get(mode, 0.5)) for d in apply(calibration, documents)]
+        for mode, documents in scores.items()
+    }
 
 
 def fold(model: PreTrainedModel, calibration: Calibration, boundary_label: int = 1) -> None:

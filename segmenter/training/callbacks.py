@@ -1,5 +1,6 @@
 """What happens beside the steps of a run: its clock, its end, its bar, its checkpoints."""
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ from tqdm import tqdm
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from segmenter.training.config import TrainingConfig
+from segmenter.training.processes import this_process
 
 __all__ = ["AP_KEY", "COMPLETE", "Clock", "EarlyStopping", "MarkComplete", "ProgressBar", "TimeLimit"]
 
@@ -68,14 +70,32 @@ class Clock:
 
 
 class MarkComplete(TrainerCallback):
-    """Says, after all files of a checkpoint are written, that they are."""
+    """Says, after all files of a checkpoint are written, that they are, and whether it is the last.
+
+    :param length: What says how long the run is; values that JSON can hold.
+    """
+
+    def __init__(self, length: list[float | None]) -> None:
+        self._length = length
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        if control.should_save:
+            # What a checkpoint does not hold, such as the time, is read from the log.
+            control.should_log = True
 
     def on_save(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         assert args.output_dir is not None
+        this_process().wait_for_everyone()
         if state.is_world_process_zero:
-            (Path(args.output_dir) / f"checkpoint-{state.global_step}" / COMPLETE).touch()
+            mark = Path(args.output_dir) / f"checkpoint-{state.global_step}" / COMPLETE
+            partial = mark.with_name(f".partial-{COMPLETE}")
+            is_last = control.should_training_stop
+            partial.write_text(json.dumps({"is_last": is_last, "length": self._length}), encoding="utf-8")
+            partial.replace(mark)
 
 
 class EarlyStopping(TrainerCallback):

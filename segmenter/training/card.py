@@ -9,6 +9,8 @@ from segmenter.training.report import RunReport
 
 __all__ = ["CardNotes", "model_card"]
 
+_UNNAMED = {"eval": "set aside of those to train on"}
+
 _MEASURES = {
     "average_precision": "AP",
     "f1": "F1",
@@ -88,7 +90,7 @@ Licence of the data: {notes.data_licence or "not given"}.
 ## Measures
 
 On the documents set aside, none of which was trained on; the step whose weights were kept was chosen on
-a sample of them. Each half of them was calibrated on the other. micro: all gaps, windows or boundaries
+a sample of them. {_calibrated(report)} micro: all gaps, windows or boundaries
 together; macro: means over documents. In brackets 95 % intervals over draws of the documents; a gain whose
 interval does not hold 0 is one that other documents of this kind would show too.
 
@@ -96,9 +98,15 @@ interval does not hold 0 is one that other documents of this kind would show too
 """
 
 
+def _calibrated(report: RunReport) -> str:
+    if report.is_cross_fitted:
+        return "Each half of them was calibrated on the other."
+    return "They are too few to be dealt into halves: what follows was calibrated on them, so it flatters."
+
+
 def _data(report: RunReport, notes: CardNotes) -> str:
     rows = [
-        f"| {(notes.data_names or {}).get(name, name)} | {name} | "
+        f"| {(notes.data_names or {}).get(name) or _UNNAMED.get(name, '')} | {name} | "
         + " | ".join(str(counts[key]) for key in ("documents", "sentences", "boundaries", "with_paragraphs"))
         + " |"
         for name, counts in report.data.items()
@@ -128,11 +136,20 @@ def _training(report: RunReport, config: CheckpointConfig, notes: CardNotes) -> 
         "time": f"{report.seconds / 60:.1f} minutes, {report.core_seconds / 60:.1f} core minutes",
         "temperature, shift": f"{report.temperature:.3f}, {report.shift:.3f}, folded into the weights",
         "thresholds": ", ".join(f"{mode} {value:.3f}" for mode, value in report.thresholds.items()),
+        "thresholds chosen for": _goal(report.settings["goal"]),
         **dict(report.environment),
     }
     table = "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in facts.items())])
     command = f"\n\n```\n{notes.command}\n```" if notes.command else ""
     return table + command + "\n\nAll settings and the log are in `training.json`."
+
+
+def _goal(goal: Mapping[str, float | None]) -> str:
+    if goal["precision"] is not None:
+        return f"a precision of {goal['precision']:g}"
+    if goal["mean_section"] is not None:
+        return f"sections of {goal['mean_section']:g} sentences in the mean"
+    return "the best F1"
 
 
 def _measures(report: RunReport) -> str:

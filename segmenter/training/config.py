@@ -1,5 +1,6 @@
 """How to train."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -11,7 +12,8 @@ Imbalance = Literal["undersample", "weight", "focal"]
 """What is done about boundaries being rare. ``"undersample"``: fewer of the other gaps are drawn.
 ``"weight"``: all gaps are drawn alike, and a boundary counts as often as it is rarer. ``"focal"``: all
 gaps are drawn alike, and those that are right already count little (Lin et al. 2017, "Focal Loss for
-Dense Object Detection", gamma 2)."""
+Dense Object Detection", gamma 2). Gaps inside paragraphs whose marks are kept are hardly drawn in any of
+them, since the marks tell the answer and such gaps are not scored later."""
 
 Precision = Literal["fp32", "bf16", "fp16"]
 
@@ -66,12 +68,16 @@ class TrainingConfig:
         if self.max_steps is None and self.epochs is None and self.max_minutes is None:
             raise ConfigError("nothing says when the training ends: give max_steps, epochs or max_minutes")
         for names, is_right, expected in (
-            (("max_steps", "epochs", "max_minutes", "patience"), lambda v: v is None or v > 0, "above 0"),
+            (
+                ("max_steps", "epochs", "max_minutes", "patience"),
+                lambda v: v is None or 0 < v < math.inf,
+                "above 0",
+            ),
             (("gradient_accumulation", "save_steps", "logging_steps"), lambda v: v >= 1, "1 or more"),
             (("warmup_share", "decay_share"), lambda v: 0 <= v <= 1, "a number from 0 to 1"),
             (
                 ("learning_rate", "weight_decay", "inner_weight", "frozen_layers"),
-                lambda v: 0 <= v < float("inf"),
+                lambda v: 0 <= v < math.inf,
                 "0 or more",
             ),
             (("imbalance",), lambda v: v in _IMBALANCES, f"one of {', '.join(_IMBALANCES)}"),
@@ -80,6 +86,11 @@ class TrainingConfig:
             for name in names:
                 if not is_right(getattr(self, name)):
                     raise ConfigError(f"got {name}={getattr(self, name)!r}, expected {expected}")
+
+    @property
+    def length(self) -> list[float | None]:
+        """All that says when the run ends."""
+        return [self.max_steps, self.epochs, self.max_minutes, self.patience]
 
     def rate_factor(self, progress: float) -> float:
         """Share of the highest learning rate at a point of the run: up, level, down, all in lines.

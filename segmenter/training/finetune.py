@@ -11,21 +11,23 @@ import torch
 
 from segmenter.checkpoint import Checkpoint, write_checkpoint
 from segmenter.config import CheckpointConfig, Context
+from segmenter.errors import ConfigError
 from segmenter.evaluation import Evaluation, compare, measure
 from segmenter.labelled import LabelledDocument
 from segmenter.sources import locate
 from segmenter.tokenizing import SentenceTokenizer
-from segmenter.training.calibration import Goal, Scores, calibrate, cross_fitted, fold
+from segmenter.training.calibration import Goal, Scores, calibrate, cross_fitted, fold, self_fitted
 from segmenter.training.card import CardNotes, model_card
 from segmenter.training.config import TrainingConfig
 from segmenter.training.folder import RunFolder
 from segmenter.training.looks import Looks, score_together
 from segmenter.training.loop import TokenIds, TrainingData, TrainingSummary, fit
 from segmenter.training.packing import PackedDocuments
-from segmenter.training.processes import this_process
+from segmenter.training.processes import is_cpu_only, this_process
 from segmenter.training.report import RunReport, environment
 from segmenter.training.sampling import SamplingConfig
 from segmenter.training.splits import check_apart, check_learnable, data_hash, split_by_id
+from segmenter.windows import WindowBuilder
 
 __all__ = ["FineTuningConfig", "train"]
 
@@ -44,6 +46,7 @@ class FineTuningConfig:
     :ivar look_gaps: Most gaps to measure on at each look during the training.
     :ivar goal: What the thresholds are to reach.
     :ivar notes: What only the user knows, for the model card.
+    :raises ConfigError: If a setting is out of its range.
     """
 
     contexts: Mapping[Context, float] | None = None
@@ -53,6 +56,12 @@ class FineTuningConfig:
     look_gaps: int = 2000
     goal: Goal = field(default_factory=Goal)
     notes: CardNotes = field(default_factory=CardNotes)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.eval_share < 1:
+            raise ConfigError(f"got eval_share={self.eval_share!r}, expected a number between 0 and 1")
+        if self.look_gaps < 1:
+            raise ConfigError(f"got look_gaps={self.look_gaps!r}, expected 1 or more")
 
 
 def train(
@@ -83,65 +92,87 @@ def train(
     :param show_progress: Whether to show a bar on the standard error.
     :return: What the run did, as in ``training.json``.
     :raises InputError: If there is nothing to learn, or a document is both learned from and measured on.
+    :raises ConfigError: If a setting does not suit the model or the machine.
     :raises CheckpointError: If the model cannot be loaded, or the result not written.
     :raises TrainingError: If the folder holds something else, or the training cannot go on.
     """
     settings = settings or FineTuningConfig()
-    if eval_documents is None:
-        check_learnable(train_documents, "train on")
-        train_documents, eval_documents = split_by_id(train_documents, settings.eval_share)
+    data = _checked(train_documents, eval_documents, replay_documents, settings)
+    process = this_process()
+    # Before anything is drawn, as the head of a bare encoder is.
+    torch.manual_seed(config.seed)
+    base = load_base(model)
+    checkpoint = replace(base, config=retargeted(base.config, settings.contexts))
+    sampling = sampling_config(checkpoint, config, settings, bool(data["replay"]))
+    for context in sampling.contexts:
+        # Refuses a context that is too wide, before the folder is claimed.
+        WindowBuilder(context, checkpoint.max_positions, checkpoint.cls_id, checkpoint.sep_id)
+    if config.precision == "fp16" and is_cpu_only():
+        raise ConfigError("got precision='fp16' without a GPU, expected 'fp32' or 'bf16'")
+    folder = RunFolder(output)
+    if process.is_main_process:
+        folder.claim(identity(checkpoint, config, sampling, settings, data))
+    try:
+        before = score_together(base, data["eval"], show_progress)
+        tokenizer = SentenceTokenizer(checkpoint.tokenizer.backend_tokenizer)
+        packed = PackedDocuments.from_documents([*data["train"], *data["replay"]], tokenizer)
+        summary = fit(
+            checkpoint.model,
+            TrainingData(
+                documents=packed,
+                tokens=token_ids(checkpoint),
+                n_replay=len(data["replay"]),
+                boundary_label=checkpoint.config.boundary_label,
+            ),
+            sampling,
+            config,
+            folder.checkpoints,
+            Looks(checkpoint, data["eval"], settings.look_gaps),
+            show_progress,
+        )
+        report = RunReport(
+            base="the shipped model" if model is None else Path(model).name,
+            data={use: described(documents) for use, documents in data.items()},
+            training=asdict(config),
+            sampling=asdict(sampling),
+            settings=asdict(settings),
+            environment=environment(process.num_processes),
+            steps=summary.steps,
+            best_step=summary.best_step,
+            windows=summary.windows,
+            inner_gaps=summary.inner_gaps,
+            seconds=_last(summary, "seconds"),
+            core_seconds=_last(summary, "core_seconds"),
+            log=list(summary.log),
+        )
+        scores = score_together(checkpoint, data["eval"], show_progress)
+        if process.is_main_process:
+            report = finish(checkpoint, before, scores, report, settings, folder)
+    finally:
+        if process.is_main_process:
+            folder.release()
+    return report
+
+
+def _checked(
+    train_documents: Sequence[LabelledDocument],
+    eval_documents: Sequence[LabelledDocument] | None,
+    replay_documents: Sequence[LabelledDocument],
+    settings: FineTuningConfig,
+) -> dict[str, Sequence[LabelledDocument]]:
+    """The documents by their use, if there is something to learn and to measure."""
+    train_documents, replay_documents = (
+        [document for document in documents if len(document.reference)]
+        for documents in (train_documents, replay_documents)
+    )
     check_learnable(train_documents, "train on")
+    if eval_documents is None:
+        train_documents, eval_documents = split_by_id(train_documents, settings.eval_share)
+        check_learnable(eval_documents, "measure on, set aside of those to train on")
+        check_learnable(train_documents, "train on, some being set aside")
     check_learnable(eval_documents, "measure on")
     check_apart([*train_documents, *replay_documents], eval_documents)
-
-    base = Checkpoint.load(locate(model), new_head=True)
-    checkpoint = replace(base, config=retargeted(base.config, settings.contexts))
-    sampling = sampling_config(checkpoint, config, settings, bool(replay_documents))
-    folder = RunFolder(output)
-    process = this_process()
-    torch.manual_seed(config.seed)
-    if process.is_main_process:
-        folder.claim(identity(checkpoint, config, sampling, train_documents, replay_documents))
-    before = score_together(base, eval_documents, show_progress)
-
-    tokenizer = SentenceTokenizer(checkpoint.tokenizer.backend_tokenizer)
-    documents = PackedDocuments.from_documents([*train_documents, *replay_documents], tokenizer)
-    summary = fit(
-        checkpoint.model,
-        TrainingData(
-            documents=documents,
-            tokens=token_ids(checkpoint),
-            n_replay=len(replay_documents),
-            boundary_label=checkpoint.config.boundary_label,
-        ),
-        sampling,
-        config,
-        folder.checkpoints,
-        Looks(checkpoint, eval_documents, settings.look_gaps),
-        show_progress,
-    )
-    report = RunReport(
-        base=str(model) if model is not None else "the shipped model",
-        data={
-            "train": described(train_documents),
-            "eval": described(eval_documents),
-            "replay": described(replay_documents),
-        },
-        training=asdict(config),
-        sampling=asdict(sampling),
-        environment=environment(process.num_processes),
-        steps=summary.steps,
-        best_step=summary.best_step,
-        windows=summary.windows,
-        inner_gaps=summary.inner_gaps,
-        seconds=_last(summary, "seconds"),
-        core_seconds=_last(summary, "core_seconds"),
-        log=list(summary.log),
-    )
-    scores = score_together(checkpoint, eval_documents, show_progress)
-    if process.is_main_process:
-        report = finish(checkpoint, before, scores, report, settings, folder)
-    return report
+    return {"train": train_documents, "eval": eval_documents, "replay": replay_documents}
 
 
 def finish(
@@ -163,10 +194,12 @@ def finish(
     :return: The whole report.
     """
     calibration = calibrate(scores, settings.goal)
-    # What is reported was calibrated on other documents than it is measured on.
-    after = cross_fitted(scores, settings.goal)
+    # What is reported was calibrated on other documents than it is measured on, if there are enough.
+    crossed = cross_fitted(scores, settings.goal)
+    after = crossed or self_fitted(scores, calibration)
     report = replace(
         report,
+        is_cross_fitted=crossed is not None,
         temperature=calibration.temperature,
         shift=calibration.shift,
         thresholds=dict(calibration.thresholds),
@@ -188,6 +221,16 @@ def finish(
     )
     folder.finish()
     return report
+
+
+def load_base(model: str | Path | None) -> Checkpoint:
+    """Load the checkpoint to start from.
+
+    :param model: None for the shipped model, a checkpoint folder, or a name on the hub.
+    :return: The checkpoint, set to score what each way of measuring asks for.
+    """
+    checkpoint = Checkpoint.load(locate(model), new_head=True)
+    return replace(checkpoint, config=replace(checkpoint.config, candidates="auto"))
 
 
 def retargeted(config: CheckpointConfig, contexts: Mapping[Context, float] | None) -> CheckpointConfig:
@@ -242,31 +285,29 @@ def identity(
     checkpoint: Checkpoint,
     config: TrainingConfig,
     sampling: SamplingConfig,
-    train_documents: Sequence[LabelledDocument],
-    replay_documents: Sequence[LabelledDocument],
+    settings: FineTuningConfig,
+    data: Mapping[str, Sequence[LabelledDocument]],
 ) -> dict[str, Any]:
     """What makes a run the same run: all but its length.
 
     :param checkpoint: Where it starts.
     :param config: How it trains.
     :param sampling: What its windows contain.
-    :param train_documents: What it learns from.
-    :param replay_documents: What it learns again.
+    :param settings: What it does beside.
+    :param data: Its documents, by use.
     :return: Values that JSON can hold.
     """
     weights = sha256()
     for path in sorted(checkpoint.folder.glob("*.safetensors")):
         weights.update(path.read_bytes())
-    length = ("max_steps", "epochs", "max_minutes", "patience", "logging_steps")
+    not_identity = ("max_steps", "epochs", "max_minutes", "patience", "logging_steps")
     return {
         "model": weights.hexdigest(),
-        "train documents": data_hash(train_documents),
-        "replay documents": data_hash(replay_documents),
-        **{name: value for name, value in asdict(config).items() if name not in length},
-        **{
-            name: {str(key): share for key, share in value.items()} if name == "contexts" else value
-            for name, value in asdict(sampling).items()
-        },
+        **{f"{use} documents": data_hash(documents) for use, documents in data.items()},
+        "look_gaps": settings.look_gaps,
+        **{name: value for name, value in asdict(config).items() if name not in not_identity},
+        **asdict(sampling),
+        "contexts": {str(context): share for context, share in sampling.contexts.items()},
     }
 
 

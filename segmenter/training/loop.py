@@ -1,15 +1,15 @@
 """The training loop, from packed documents to trained weights."""
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_model
-from transformers import PreTrainedModel
+from transformers import PreTrainedModel, TrainerState
+from transformers.trainer import TRAINER_STATE_NAME
 
 from segmenter.config import Context
 from segmenter.errors import TrainingError
@@ -23,8 +23,9 @@ from segmenter.training.trainer import (
     Evaluator,
     WindowTrainer,
     freeze,
+    is_last,
     newest_complete_checkpoint,
-    set_torn_checkpoints_aside,
+    remove_torn_checkpoints,
 )
 from segmenter.windows import WindowBuilder
 
@@ -32,7 +33,6 @@ __all__ = ["TokenIds", "TrainingData", "TrainingSummary", "fit"]
 
 logger = logging.getLogger(__name__)
 
-_TRAINED = "trained.json"
 _WEIGHTS = "model.safetensors"
 
 
@@ -108,7 +108,9 @@ def fit(
         the last ones are.
     :param show_progress: Whether to show a bar on the standard error.
     :return: What the run did.
-    :raises TrainingError: If the loss is not a number, or a checkpoint cannot be written.
+    :raises ConfigError: If there are fewer layers than are to be frozen.
+    :raises TrainingError: If there are too few windows for the processes, the loss is not a number, or a
+        checkpoint cannot be written.
     """
     freeze(model, config)
     tokens = data.tokens
@@ -117,17 +119,18 @@ def fit(
         for context in sampling.contexts
     }
     process = this_process()
+    shard = Shard(process.process_index, process.num_processes)
+    sampler = WindowSampler(data.documents, sampling, config.seed, data.n_replay, shard)
+    if not len(sampler):
+        raise TrainingError(
+            f"got less than a batch an epoch for each of {shard.count} processes; add documents, or make "
+            f"batches of fewer than {sampling.batch_tokens} tokens"
+        )
     gap_model = GapModel(model, gap_loss(data, sampling, config))
     trainer = WindowTrainer(
         gap_model,
         WindowDataset(data.documents, builders, tokens.mark_id),
-        WindowSampler(
-            data.documents,
-            sampling,
-            config.seed,
-            data.n_replay,
-            Shard(process.process_index, process.num_processes),
-        ),
+        sampler,
         WindowCollator(next(iter(builders.values())), tokens.pad_id),
         config,
         output_dir,
@@ -135,39 +138,40 @@ def fit(
         show_progress,
     )
     if process.is_main_process:
-        set_torn_checkpoints_aside(output_dir)
+        remove_torn_checkpoints(output_dir)
     process.wait_for_everyone()
-    if (done := _read_summary(output_dir, config)) is not None:
-        load_model(gap_model, output_dir / f"checkpoint-{done.best_step or done.steps}" / _WEIGHTS)
-        return done
     checkpoint = newest_complete_checkpoint(output_dir)
-    if checkpoint is not None:
-        logger.info("going on from %s", checkpoint)
-    try:
-        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    except (OSError, RuntimeError, SafetensorError) as error:
-        if isinstance(error, TrainingError) or not _is_about_files(error):
-            raise
-        raise TrainingError(
-            f"cannot write a checkpoint to {output_dir} ({error}); make room there and give the same command "
-            "again: it goes on from the newest complete checkpoint"
-        ) from error
-    process.wait_for_everyone()
-    # From the last checkpoint, since the model may be that of an earlier one by now.
-    last = newest_complete_checkpoint(output_dir)
-    assert last is not None
+    if checkpoint is None or not is_last(checkpoint, config):
+        logger.info("starting anew" if checkpoint is None else f"going on from {checkpoint}")
+        try:
+            trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+        except (OSError, RuntimeError, SafetensorError) as error:
+            if isinstance(error, TrainingError) or not _is_about_files(error):
+                raise
+            raise TrainingError(
+                f"cannot write a checkpoint to {output_dir} ({error}); make room there and give the same "
+                "command again: it goes on from the newest complete checkpoint"
+            ) from error
+        process.wait_for_everyone()
+        checkpoint = newest_complete_checkpoint(output_dir)
+        assert checkpoint is not None
+    return _summary(gap_model, checkpoint, evaluator is not None)
+
+
+def _summary(gap_model: GapModel, last: Path, has_best: bool) -> TrainingSummary:
+    """Read what the run did from its last checkpoint, and load the weights to keep."""
+    state = TrainerState.load_from_json(str(last / TRAINER_STATE_NAME))
     with safe_open(last / _WEIGHTS, framework="pt") as weights:
         windows, inner_gaps = weights.get_tensor("seen").tolist()
-    summary = TrainingSummary(
-        steps=trainer.state.global_step,
+    best = state.best_global_step if has_best else None
+    load_model(gap_model, last.with_name(f"checkpoint-{best or state.global_step}") / _WEIGHTS)
+    return TrainingSummary(
+        steps=state.global_step,
         windows=windows,
         inner_gaps=inner_gaps,
-        best_step=trainer.state.best_global_step if evaluator is not None else None,
-        log=trainer.state.log_history,
+        best_step=best,
+        log=state.log_history,
     )
-    if process.is_main_process:
-        _write_summary(output_dir, config, summary)
-    return summary
 
 
 def gap_loss(data: TrainingData, sampling: SamplingConfig, config: TrainingConfig) -> GapLoss:
@@ -184,27 +188,6 @@ def gap_loss(data: TrainingData, sampling: SamplingConfig, config: TrainingConfi
         focal_gamma=2.0 if config.imbalance == "focal" else 0.0,
         boundary_label=data.boundary_label,
     )
-
-
-def _length(config: TrainingConfig) -> list[float | None]:
-    return [config.max_steps, config.epochs, config.max_minutes, config.patience]
-
-
-def _write_summary(output_dir: Path, config: TrainingConfig, summary: TrainingSummary) -> None:
-    """Say that the loop is done: what comes after it may fail, and the same call must not train on."""
-    partial = output_dir / f".partial-{_TRAINED}"
-    content = {"length": _length(config), "summary": asdict(summary)}
-    partial.write_text(json.dumps(content), encoding="utf-8")
-    partial.replace(output_dir / _TRAINED)
-
-
-def _read_summary(output_dir: Path, config: TrainingConfig) -> TrainingSummary | None:
-    """What the loop did, if it is done and the run is to be no longer than it was."""
-    path = output_dir / _TRAINED
-    if not path.is_file():
-        return None
-    content = json.loads(path.read_text(encoding="utf-8"))
-    return TrainingSummary(**content["summary"]) if content["length"] == _length(config) else None
 
 
 def _is_about_files(error: Exception) -> bool:

@@ -24,6 +24,7 @@ class RunReport:
     :ivar data: Counts of the documents to train on, to measure on and to replay.
     :ivar training: The settings of the loop.
     :ivar sampling: What its windows contained.
+    :ivar settings: What it did beside, the goal of the thresholds and the notes for the card among it.
     :ivar environment: Versions and hardware.
     :ivar steps: Optimizer steps, those before a restart included.
     :ivar best_step: Step whose weights were kept.
@@ -36,7 +37,9 @@ class RunReport:
     :ivar shift: Of the calibration.
     :ivar thresholds: By way of reading a document.
     :ivar before: Figures of the model that it started from.
-    :ivar after: Figures of the trained one, each half of the documents calibrated on the other.
+    :ivar is_cross_fitted: Whether what follows was calibrated on other documents than it is measured on:
+        each half of them on the other.
+    :ivar after: Figures of the trained one.
     :ivar gain: After minus before, paired, by way of reading, kind and measure.
     """
 
@@ -44,6 +47,7 @@ class RunReport:
     data: Mapping[str, Mapping[str, int]]
     training: Mapping[str, Any]
     sampling: Mapping[str, Any]
+    settings: Mapping[str, Any]
     environment: Mapping[str, Any]
     steps: int
     best_step: int | None
@@ -56,6 +60,7 @@ class RunReport:
     shift: float = 0.0
     thresholds: Mapping[Mode, float] = field(default_factory=dict)
     before: Mapping[Mode, Evaluation] = field(default_factory=dict)
+    is_cross_fitted: bool = False
     after: Mapping[Mode, Evaluation] = field(default_factory=dict)
     gain: Mapping[Mode, Mapping[str, Mapping[str, Figure]]] = field(default_factory=dict)
 
@@ -65,7 +70,9 @@ class RunReport:
         :return: JSON text.
         """
         values = asdict(self)
-        values["sampling"]["contexts"] = {str(key): share for key, share in self.sampling["contexts"].items()}
+        for part in ("sampling", "settings"):
+            contexts = values[part]["contexts"] or {}
+            values[part]["contexts"] = {str(context): share for context, share in contexts.items()}
         return json.dumps(values, indent=1, ensure_ascii=False) + "\n"
 
 

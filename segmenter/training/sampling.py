@@ -183,11 +183,13 @@ class WindowSampler(Sampler[list[WindowKey]]):
         config = self._config
         keep = config.weights(self._documents, marked)
         new, old = np.split(keep, [self._first_replay])
-        size = config.windows_per_epoch
-        total = round(float(new.sum()) / (1 - config.replay_share)) if size is None else size
-        n_old = min(round(total * config.replay_share), int(np.count_nonzero(old)))
-        drawn = np.concatenate([_draw(new, total - n_old, rng), self._first_replay + _draw(old, n_old, rng)])
-        return rng.permutation(drawn)
+        share = config.replay_share
+        n_new = new.sum() if config.windows_per_epoch is None else config.windows_per_epoch * (1 - share)
+        # Never more of the old than their weights allow: fewer documents than the share asks for stay
+        # what they are, and do not change how the new ones are drawn.
+        n_old = min(n_new * share / (1 - share), old.sum())
+        drawn = (_draw(new, round(n_new), rng), self._first_replay + _draw(old, round(n_old), rng))
+        return rng.permutation(np.concatenate(drawn))
 
     def _lengths(
         self, sentence: NDArray[np.int64], document: NDArray[np.int64], context: Context

@@ -3,12 +3,10 @@
 import hashlib
 from collections.abc import Sequence
 
-import numpy as np
-
 from segmenter.errors import InputError
-from segmenter.labelled import LabelledDocument, id_order
+from segmenter.labelled import LabelledDocument, content_hash, id_order
 
-__all__ = ["check_apart", "check_learnable", "content_hash", "data_hash", "split_by_id"]
+__all__ = ["check_apart", "check_learnable", "data_hash", "split_by_id"]
 
 _MOST_NAMED = 5
 
@@ -74,20 +72,8 @@ def check_learnable(documents: Sequence[LabelledDocument], what: str) -> None:
         kind = "are boundaries" if boundaries else "is a boundary"
         raise InputError(
             f"got {len(documents)} documents to {what}, of whose {gaps} gaps "
-            f"{'all' if boundaries else 'none'} {kind}; expected both kinds"
+            f"{'all' if boundaries else 'none'} {kind}; expected both kinds: add documents, or choose others"
         )
-
-
-def content_hash(document: LabelledDocument) -> str:
-    """A hash of the sentences, to tell copies.
-
-    :param document: The document.
-    :return: Hexadecimal digits.
-    """
-    digest = hashlib.sha256()
-    for sentence in document.sentences:
-        digest.update(sentence.strip().encode("utf-8", "surrogatepass") + b"\n")
-    return digest.hexdigest()
 
 
 def data_hash(documents: Sequence[LabelledDocument]) -> str:
@@ -99,6 +85,5 @@ def data_hash(documents: Sequence[LabelledDocument]) -> str:
     digest = hashlib.sha256()
     for document in documents:
         digest.update(content_hash(document).encode())
-        for numbers in (document.boundaries, document.paragraphs or ()):
-            digest.update(np.asarray(numbers, dtype=np.int64).tobytes() + b"|")
+        digest.update(repr((document.boundaries, document.paragraphs)).encode())
     return digest.hexdigest()

@@ -1,5 +1,7 @@
 """The training loop: ``transformers.Trainer`` over sampled windows, restartable after a kill."""
 
+import json
+import logging
 import math
 import shutil
 import time
@@ -13,7 +15,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import DataLoader
 from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
-from segmenter.errors import TrainingError
+from segmenter.errors import ConfigError, TrainingError
 from segmenter.training.callbacks import (
     AP_KEY,
     COMPLETE,
@@ -29,7 +31,9 @@ from segmenter.training.model import GapModel
 from segmenter.training.processes import is_cpu_only
 from segmenter.training.sampling import WindowSampler
 
-__all__ = ["WindowTrainer", "freeze", "newest_complete_checkpoint", "set_torn_checkpoints_aside"]
+__all__ = ["WindowTrainer", "freeze", "is_last", "newest_complete_checkpoint", "remove_torn_checkpoints"]
+
+logger = logging.getLogger(__name__)
 
 Evaluator = Callable[[], dict[str, float]]
 """Measures the model as it is now."""
@@ -40,28 +44,33 @@ def freeze(model: PreTrainedModel, config: TrainingConfig) -> None:
 
     :param model: A BERT-like classifier.
     :param config: Says which parts.
+    :raises ConfigError: If there are fewer layers.
     """
     encoder = model.base_model
     if config.freeze_embeddings:
         encoder.embeddings.requires_grad_(False)
-    layers = next(
-        module
-        for module in encoder.modules()
-        if isinstance(module, nn.ModuleList) and len(module) == model.config.num_hidden_layers
-    )
+    if not config.frozen_layers:
+        return
+    n_layers = model.config.num_hidden_layers
+    stacks = (m for m in encoder.modules() if isinstance(m, nn.ModuleList) and len(m) == n_layers)
+    layers = next(stacks, None)
+    if layers is None or config.frozen_layers > n_layers:
+        expected = (
+            f"0 to {n_layers}" if layers is not None else "0, since this kind of model shares its layers"
+        )
+        raise ConfigError(f"got frozen_layers={config.frozen_layers}, expected {expected}")
     for layer in layers[: config.frozen_layers]:
         layer.requires_grad_(False)
 
 
-def set_torn_checkpoints_aside(folder: Path) -> None:
-    """Rename checkpoints that a kill tore, so that the trainer does not count them among those it keeps.
+def remove_torn_checkpoints(folder: Path) -> None:
+    """Remove checkpoints that a kill or a full disk tore.
 
     :param folder: The folder of the checkpoints of a run.
     """
     for path in folder.glob("checkpoint-*"):
         if _number(path) is not None and not (path / COMPLETE).is_file():
-            shutil.rmtree(folder / f"torn-{path.name}", ignore_errors=True)
-            path.rename(folder / f"torn-{path.name}")
+            shutil.rmtree(path)
 
 
 def newest_complete_checkpoint(folder: Path) -> Path | None:
@@ -72,6 +81,19 @@ def newest_complete_checkpoint(folder: Path) -> Path | None:
     """
     found = ((_number(path.parent), path.parent) for path in folder.glob(f"checkpoint-*/{COMPLETE}"))
     return max(((number, path) for number, path in found if number is not None), default=(0, None))[1]
+
+
+def is_last(checkpoint: Path, config: TrainingConfig) -> bool:
+    """Whether a run ended with a checkpoint, and is to be no longer than it was.
+
+    The trainer itself does not look: it would make a step too many.
+
+    :param checkpoint: A complete checkpoint.
+    :param config: Says how long the run is to be.
+    :return: Whether there is nothing left to do.
+    """
+    mark = json.loads((checkpoint / COMPLETE).read_text(encoding="utf-8"))
+    return bool(mark["is_last"]) and mark["length"] == config.length
 
 
 def _number(path: Path) -> int | None:
@@ -180,7 +202,8 @@ class WindowTrainer(Trainer):
         if not math.isfinite(loss):
             raise TrainingError(
                 f"the loss is {loss} at step {self.state.global_step + 1}: try a lower learning rate than "
-                f"{self._config.learning_rate:g}, or fp32 in place of {self._config.precision}"
+                f"{self._config.learning_rate:g}, or fp32 in place of {self._config.precision}, and a new "
+                "output folder"
             )
         for name in ("window_loss", "inner_loss"):
             self._parts.setdefault(name, []).append(outputs[name])
@@ -231,7 +254,7 @@ def _total_steps(config: TrainingConfig, batches_per_epoch: int) -> int:
 def _arguments(
     config: TrainingConfig, output_dir: Path, total_steps: int, evaluates: bool
 ) -> TrainingArguments:
-    return TrainingArguments(
+    arguments = TrainingArguments(
         output_dir=str(output_dir),
         max_steps=total_steps,
         learning_rate=config.learning_rate,
@@ -243,7 +266,6 @@ def _arguments(
         save_total_limit=3,
         eval_strategy="steps" if evaluates else "no",
         eval_steps=config.save_steps if evaluates else None,
-        load_best_model_at_end=evaluates,
         metric_for_best_model=AP_KEY if evaluates else None,
         greater_is_better=True if evaluates else None,
         logging_steps=config.logging_steps,
@@ -257,12 +279,19 @@ def _arguments(
         remove_unused_columns=False,
         label_names=["labels"],
     )
+    if arguments.n_gpu > 1:
+        # DataParallel would scatter the inner gaps apart from their rows: accelerate launch is the way.
+        logger.warning(
+            "using one of %d GPUs; for all: accelerate launch scripts/finetune.py", arguments.n_gpu
+        )
+        arguments._n_gpu = 1
+    return arguments
 
 
 def _callbacks(
     config: TrainingConfig, clock: Clock, evaluates: bool, show_progress: bool
 ) -> list[TrainerCallback]:
-    callbacks: list[TrainerCallback] = [MarkComplete(), TimeLimit(clock)]
+    callbacks: list[TrainerCallback] = [TimeLimit(clock), MarkComplete(config.length)]
     if evaluates and config.patience is not None:
         callbacks.append(EarlyStopping(config.patience))
     if show_progress:
