@@ -24,7 +24,7 @@ from segmenter.windows import SPECIAL_TOKENS
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["SETTINGS_FILE", "Checkpoint", "write_checkpoint"]
+__all__ = ["SETTINGS_FILE", "Checkpoint", "round_to_stored", "write_checkpoint"]
 
 SETTINGS_FILE = "segmenter.json"
 
@@ -157,6 +157,15 @@ def write_checkpoint(
                 path.replace(folder / path.name)
     except OSError as error:
         raise CheckpointError(f"cannot write a checkpoint to {folder}: {error}") from error
+
+
+def round_to_stored(model: "PreTrainedModel") -> None:
+    """Round weights as a checkpoint will hold them, so that what is fitted to a model fits its copy.
+
+    :param model: The classifier; changed in place.
+    """
+    for weight in model.parameters():
+        weight.data.copy_(weight.data.half())
 
 
 def _write_tokenizer(tokenizer: "PreTrainedTokenizerBase", model: "PreTrainedModel", folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from segmenter.checkpoint import Checkpoint, write_checkpoint
+from segmenter.checkpoint import Checkpoint, round_to_stored, write_checkpoint
 from segmenter.config import CheckpointConfig, Context
 from segmenter.errors import ConfigError
 from segmenter.evaluation import Evaluation, compare, measure
@@ -145,6 +145,7 @@ def train(
             core_seconds=_last(summary, "core_seconds"),
             log=list(summary.log),
         )
+        round_to_stored(checkpoint.model)
         scores = score_together(checkpoint, data["eval"], show_progress)
         if process.is_main_process:
             report = finish(checkpoint, before, scores, report, settings, folder)
