@@ -42,10 +42,9 @@ def tokenizer(examples: dict[str, str]) -> BertTokenizer:
     )
 
 
-def make_model(tokenizer: BertTokenizer, positions: int = 64) -> PreTrainedModel:
-    """A DistilBERT of random weights whose probabilities spread from near 0 to near 1."""
-    torch.manual_seed(0)
-    config = DistilBertConfig(
+def small_config(tokenizer: BertTokenizer, positions: int = 64, **settings: float) -> DistilBertConfig:
+    """A DistilBERT of two narrow layers."""
+    return DistilBertConfig(
         vocab_size=len(tokenizer),
         max_position_embeddings=positions,
         dim=32,
@@ -54,8 +53,14 @@ def make_model(tokenizer: BertTokenizer, positions: int = 64) -> PreTrainedModel
         hidden_dim=64,
         id2label={0: "SAME", 1: "DIFFERENT"},
         label2id={"SAME": 0, "DIFFERENT": 1},
+        **settings,
     )
-    model = DistilBertForSequenceClassification(config).eval()
+
+
+def make_model(tokenizer: BertTokenizer, positions: int = 64) -> PreTrainedModel:
+    """A DistilBERT of random weights whose probabilities spread from near 0 to near 1."""
+    torch.manual_seed(0)
+    model = DistilBertForSequenceClassification(small_config(tokenizer, positions)).eval()
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if "LayerNorm" not in name and "layer_norm" not in name:
@@ -90,20 +95,9 @@ def tiny_folder(tokenizer: BertTokenizer, tmp_path_factory: pytest.TempPathFacto
 def fresh_folder(tokenizer: BertTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint that has learned nothing, but can: weights as DistilBERT starts with."""
     torch.manual_seed(0)
-    config = DistilBertConfig(
-        vocab_size=len(tokenizer),
-        max_position_embeddings=64,
-        dim=32,
-        n_layers=2,
-        n_heads=4,
-        hidden_dim=64,
-        initializer_range=0.1,
-        id2label={0: "SAME", 1: "DIFFERENT"},
-        label2id={"SAME": 0, "DIFFERENT": 1},
-    )
+    model = DistilBertForSequenceClassification(small_config(tokenizer, initializer_range=0.1))
     folder = tmp_path_factory.mktemp("fresh")
-    settings = CheckpointConfig(context=12, paragraph_mark=MARK)
-    write_checkpoint(DistilBertForSequenceClassification(config), tokenizer, settings, folder)
+    write_checkpoint(model, tokenizer, CheckpointConfig(context=12, paragraph_mark=MARK), folder)
     return folder
 
 

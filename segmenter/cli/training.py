@@ -42,7 +42,6 @@ Precision = Annotated[
 MeanSection = Annotated[
     float | None, typer.Option(help="Choose thresholds for sections of this mean length, in sentences.")
 ]
-TRAINING, CARD = "How to train", "For the model card"
 
 
 class _ManyValues(TyperCommand):
@@ -90,9 +89,7 @@ def train(
     ] = None,
     replay_share: Annotated[float, typer.Option(help="Share of the windows from --replay.")] = 0.3,
     model: Model = None,
-    epochs: Annotated[
-        float | None, typer.Option(help="Passes over the data.", show_default="3", rich_help_panel=TRAINING)
-    ] = None,
+    epochs: Annotated[float | None, typer.Option(help="Passes over the data.", show_default="3")] = None,
     max_steps: Annotated[int | None, typer.Option(help="Optimizer steps.")] = None,
     max_minutes: Annotated[float | None, typer.Option(help="Time of the training loop.")] = None,
     context: Annotated[

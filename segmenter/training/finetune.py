@@ -1,6 +1,5 @@
 """From a checkpoint and labelled documents to a better checkpoint, with the proof of it."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
@@ -30,8 +29,6 @@ from segmenter.training.splits import check_apart, check_learnable, data_hash, s
 from segmenter.windows import WindowBuilder
 
 __all__ = ["FineTuningConfig", "train"]
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
