@@ -55,7 +55,9 @@ def plot_evaluation(results: Mapping[Mode, Sequence[ScoredDocument]], path: Path
         chances = np.concatenate([d.probabilities for d in documents if d.probabilities is not None])
         precision, recall, _ = precision_recall_curve(reference, chances)
         label = f"{mode}, AP {average_precision(reference, chances):.3f}"
-        (line,) = curve_axes.step(recall, precision, where="post", label=label)
+        # AP takes each precision for the recall gained up to it, so the step lies before its point.
+        recall, precision = np.append(0.0, recall), np.append(precision[:1], precision)
+        (line,) = curve_axes.step(recall, precision, where="pre", label=label)
         point = precision_recall_f1(reference, found)
         curve_axes.plot(point.recall, point.precision, "o", color=line.get_color())
         curve = calibration_curve(reference[chances > 0], chances[chances > 0])

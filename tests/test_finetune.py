@@ -364,6 +364,8 @@ def test_a_document_in_both_sets_is_an_error() -> None:
     check_apart(one, two)
     with pytest.raises(InputError, match="1 documents both to train and to measure on: document 1"):
         check_apart(one, [*two, replace(documents(1, 9)[0], id="document 1")])
+    with pytest.raises(InputError, match="got 2 documents both to train and to measure on: document 0, docu"):
+        check_apart(one, one[:2])
     with pytest.raises(InputError, match=r"copy \(as document 0\)"):
         check_apart(one, [replace(one[0], id="copy")])
     spaced = replace(one[0], id="b", sentences=[f" {s}\n" for s in one[0].sentences])

@@ -47,9 +47,14 @@ def check_apart(train: Sequence[LabelledDocument], held_out: Sequence[LabelledDo
     """
     ids = {document.id for document in train}
     texts = {content_hash(document): document.id for document in train}
-    common = [d.id for d in held_out if d.id in ids]
-    copies = [f"{d.id} (as {texts[content_hash(d)]})" for d in held_out if content_hash(d) in texts]
-    if found := list(dict.fromkeys([*common, *copies])):
+    twins = [(document.id, texts.get(content_hash(document))) for document in held_out]
+    # A copy is told by the id it has among those to train on, where that is another one.
+    found = [
+        name if name in ids else f"{name} (as {twin})"
+        for name, twin in twins
+        if name in ids or twin is not None
+    ]
+    if found:
         named = ", ".join(found[:_MOST_NAMED]) + (" and more" if len(found) > _MOST_NAMED else "")
         raise InputError(
             f"got {len(found)} documents both to train and to measure on: {named}; "
