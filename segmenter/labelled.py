@@ -182,14 +182,18 @@ def id_order(document: LabelledDocument) -> bytes:
     return hashlib.sha256(document.id.encode("utf-8", "surrogatepass")).digest()
 
 
-def sample_documents(documents: Iterable[LabelledDocument], most_gaps: int | None) -> list[LabelledDocument]:
+def sample_documents(
+    documents: Iterable[LabelledDocument], most_gaps: int | None, *, from_end: bool = False
+) -> list[LabelledDocument]:
     """Take whole documents in the order of a hash of their ids.
 
     :param documents: The documents.
     :param most_gaps: How many gaps they may have together; at least one document is taken. None: all.
+    :param from_end: Whether to begin with the last, so that two samples have nothing in common unless
+        together they are larger than the set.
     :return: The sample.
     """
-    ordered = sorted(documents, key=id_order)
+    ordered = sorted(documents, key=id_order, reverse=from_end)
     if most_gaps is None or not ordered:
         return ordered
     totals = np.cumsum([len(document.reference) for document in ordered])

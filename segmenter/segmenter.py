@@ -1,6 +1,7 @@
 """The façade: a model that segments texts."""
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -235,7 +236,14 @@ class Segmenter:
         """Score documents in groups, so that batches run across them."""
         sign = 1 if self.config.boundary_label == 1 else -1
         with tqdm(
-            unit="gap", total=0, disable=not show_progress, leave=False, delay=1.0, dynamic_ncols=True
+            unit="gap",
+            total=0,
+            disable=not show_progress,
+            leave=False,
+            delay=1.0,
+            dynamic_ncols=True,
+            # A line a minute where lines stay.
+            mininterval=0.1 if sys.stderr.isatty() else 60,
         ) as bar:
             for group in self._groups(documents):
                 bar.total += sum(len(document.windows) for document in group)

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -10,10 +12,11 @@ from typer.testing import CliRunner
 
 from segmenter import Segmenter
 from segmenter.cli import app
-from segmenter.cli.training import _spread
+from segmenter.cli.training import _names, _spread
 from segmenter.evaluation import evaluate
 from segmenter.labelled import LabelledDocument
 
+from .conftest import ROOT
 from .test_cli import on_a_terminal
 from .tiny_finetune import documents
 
@@ -238,3 +241,36 @@ def test_mistakes_are_one_line(
     assert len(lines) == 1
     assert message in lines[0]
     assert not (tmp_path / "m").exists()
+
+
+def test_a_card_names_no_folder_of_this_machine() -> None:
+    values = [
+        "/home/anna/law/train.parquet",
+        "/home/anna/meetings/train.parquet",
+        "/tmp/out",
+        "user/hub",
+        "3",
+    ]
+    assert list(_names(values).values()) == [
+        "law/train.parquet",
+        "meetings/train.parquet",
+        "out",
+        "user/hub",
+        "3",
+    ]
+    assert _names(["~/notes"]) == {"~/notes": "notes"}
+
+
+def test_a_script_measures_sets_beside_cuts_without_a_model(
+    tiny_folder: Path, data: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "figures.json"
+    script = [sys.executable, ROOT / "scripts" / "measure_model.py", data]
+    options = ["--model", tiny_folder, "--most-gaps", "40", "--output", output]
+    done = subprocess.run([*script, *options], capture_output=True, text=True, check=True)
+    lines = [line.split(" | ")[1:5] for line in done.stdout.splitlines()[2:]]
+    ways = ["flat", "paragraphs", "random at that rate", "even at that rate", "every paragraph"]
+    assert [line[0] for line in lines] == ways
+    assert lines[0][1:] == ["3", "33", "6"]
+    figures = json.loads(output.read_text())[f"{data.parent.name}/data"]
+    assert figures["every paragraph"]["micro"]["recall"]["value"] == 1

@@ -341,6 +341,23 @@ def test_without_documents_to_measure_on_some_are_set_aside(fresh_folder: Path, 
     assert report.sampling["contexts"] == {12: 1.0}
 
 
+def test_large_sets_are_sampled(fresh_folder: Path, tmp_path: Path) -> None:
+    settings = replace(tiny_finetune.SETTINGS, most_documents=7, most_eval_gaps=40)
+    report = train(
+        documents(24),
+        tmp_path / "m",
+        tiny_finetune.config(5),
+        eval_documents=documents(8, 100),
+        model=fresh_folder,
+        settings=settings,
+    )
+    assert report.data["train"]["documents"] == 7
+    assert report.data["eval"]["documents"] == 3
+    assert report.after["flat"].gaps == 33
+    with pytest.raises(ConfigError, match="most_eval_gaps=0, expected 1 or more"):
+        FineTuningConfig(most_eval_gaps=0)
+
+
 def test_a_split_is_by_id_and_keeps_copies_together() -> None:
     many = documents(300)
     train_part, held_out = split_by_id(many)

@@ -77,6 +77,7 @@ def test_a_sample_is_whole_documents_in_an_order_of_its_own() -> None:
     sample = sample_documents(documents, 7 * 5 + 3)
     assert sample == sorted(documents, key=id_order)[:5]
     assert sample == sample_documents(reversed(documents), 38)
+    assert sample_documents(documents, 38, from_end=True) == sorted(documents, key=id_order)[:-6:-1]
     assert len(sample_documents(documents, 1)) == 1
     assert len(sample_documents(documents, None)) == 20
     assert sample_documents([], 5) == []

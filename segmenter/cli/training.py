@@ -83,6 +83,22 @@ def train(
             "--eval", metavar="DATA...", help="Documents to measure on; if left out, a tenth is set aside."
         ),
     ] = None,
+    most_documents: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Learn from a sample of --train, in the order of a hash of their ids.",
+            show_default="all",
+        ),
+    ] = None,
+    most_eval_gaps: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Measure on a sample of --eval: whole documents, in the order of a hash of their ids.",
+            show_default="all",
+        ),
+    ] = None,
     replay: Annotated[
         list[str] | None,
         typer.Option(metavar="DATA...", help="Documents of what the model knew before, so that it stays."),
@@ -152,17 +168,20 @@ def train(
             seed=seed,
         )
         data = {"train": train_data, "eval": eval_data or (), "replay": replay or ()}
+        names = _names([source for sources in data.values() for source in sources])
         settings = FineTuningConfig(
             contexts=_contexts(context) if context else None,
             batch_tokens=batch_tokens,
             replay_share=replay_share,
+            most_documents=most_documents,
+            most_eval_gaps=most_eval_gaps,
             goal=_goal(target_precision, target_mean_section),
             notes=CardNotes(
                 name=name,
                 licence=licence,
                 data_licence=data_licence,
                 language=language,
-                data_names={use: ", ".join(Path(source).name for source in data[use]) for use in data},
+                data_names={use: ", ".join(names[source] for source in data[use]) for use in data},
                 command=_command(),
             ),
         )
@@ -241,11 +260,20 @@ def _contexts(texts: list[str]) -> "dict[Context, float]":
 
 def _command() -> str:
     """What was typed, without the folders of this machine."""
-    words = []
-    for word in sys.argv[1:]:
-        option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
-        words.append(option + equals + (Path(value).name if value.startswith(("/", "~")) else value))
-    return shlex.join(["segmenter", *words])
+    parts = [word.partition("=") if word.startswith("--") else ("", "", word) for word in sys.argv[1:]]
+    names = _names([value for _, _, value in parts])
+    return shlex.join(["segmenter", *(option + equals + names[value] for option, equals, value in parts)])
+
+
+def _names(values: list[str]) -> dict[str, str]:
+    """What to call each value: of a whole path, as much of its end as tells it from the others."""
+    ends = {value: Path(value).parts for value in values if value.startswith(("/", "~"))}
+    names = {value: value for value in values}
+    for value, own in ends.items():
+        others = [end for end in ends.values() if end != own]
+        counts = (n for n in range(1, len(own)) if all(end[-n:] != own[-n:] for end in others))
+        names[value] = str(Path(*own[-next(counts, len(own)) :]))
+    return names
 
 
 def _tell(report: "RunReport", output: Path) -> None:

@@ -12,7 +12,7 @@ from segmenter.checkpoint import Checkpoint, round_to_stored, write_checkpoint
 from segmenter.config import CheckpointConfig, Context
 from segmenter.errors import ConfigError
 from segmenter.evaluation import Evaluation, compare, measure
-from segmenter.labelled import LabelledDocument
+from segmenter.labelled import LabelledDocument, id_order, sample_documents
 from segmenter.sources import locate
 from segmenter.tokenizing import SentenceTokenizer
 from segmenter.training.calibration import Goal, Scores, calibrate, cross_fitted, fold, self_fitted
@@ -40,7 +40,11 @@ class FineTuningConfig:
     :ivar batch_tokens: Most tokens of a batch, padding included.
     :ivar replay_share: Share of the windows from the replay documents, if there are any, 0 to below 1.
     :ivar eval_share: Share of the documents to set aside where none are given to measure on.
-    :ivar look_gaps: Most gaps to measure on at each look during the training.
+    :ivar most_documents: Most documents to learn from, in the order of a hash of their ids, as for a learning
+        curve; None: all. Those to replay are not counted.
+    :ivar most_eval_gaps: Most gaps to measure on before and after; whole documents are taken, in the order of
+        a hash of their ids. None: all.
+    :ivar look_gaps: Most of these to measure on at each look during the training.
     :ivar goal: What the thresholds are to reach.
     :ivar notes: What only the user knows, for the model card.
     :raises ConfigError: If a setting is out of its range.
@@ -50,6 +54,8 @@ class FineTuningConfig:
     batch_tokens: int = 4096
     replay_share: float = 0.3
     eval_share: float = 0.1
+    most_documents: int | None = None
+    most_eval_gaps: int | None = None
     look_gaps: int = 2000
     goal: Goal = field(default_factory=Goal)
     notes: CardNotes = field(default_factory=CardNotes)
@@ -57,8 +63,10 @@ class FineTuningConfig:
     def __post_init__(self) -> None:
         if not 0 < self.eval_share < 1:
             raise ConfigError(f"got eval_share={self.eval_share!r}, expected a number between 0 and 1")
-        if self.look_gaps < 1:
-            raise ConfigError(f"got look_gaps={self.look_gaps!r}, expected 1 or more")
+        for name in ("look_gaps", "most_eval_gaps", "most_documents"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"got {name}={value!r}, expected 1 or more")
 
 
 def train(
@@ -168,8 +176,12 @@ def _checked(
         train_documents, eval_documents = split_by_id(train_documents, settings.eval_share)
         check_learnable(eval_documents, "measure on, set aside of those to train on")
         check_learnable(train_documents, "train on, some being set aside")
-    check_learnable(eval_documents, "measure on")
     check_apart([*train_documents, *replay_documents], eval_documents)
+    if settings.most_documents is not None:
+        train_documents = sorted(train_documents, key=id_order)[: settings.most_documents]
+        check_learnable(train_documents, "train on, the most_documents of them")
+    eval_documents = sample_documents(eval_documents, settings.most_eval_gaps)
+    check_learnable(eval_documents, "measure on")
     return {"train": train_documents, "eval": eval_documents, "replay": replay_documents}
 
 
