@@ -205,19 +205,20 @@ def test_sources_without_a_document(here: Path) -> None:
 
 
 def test_a_hub_name(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, str]] = []
+    asked: list[tuple[str, str | None, str]] = []
 
-    def load(name: str, *, split: str, streaming: bool) -> Iterator[dict[str, Any]]:
+    def load(name: str, config: str | None, *, split: str, streaming: bool) -> Iterator[dict[str, Any]]:
         assert streaming
-        asked.append((name, split))
+        asked.append((name, config, split))
         return iter([ROW, {}])
 
     monkeypatch.setattr(datasets, "load_dataset", load)
     skipped: list[SkippedRow] = []
-    found = list(read_documents(["owner/name", "name:test"], split="dev", on_skip=skipped.append))
-    assert [name_of(document) for document in found] == ["owner/name:dev:1", "name:test:1"]
-    assert asked == [("owner/name", "dev"), ("name", "test")]
-    assert [row.where for row in skipped] == ["owner/name, row 2", "name, row 2"]
+    names = ["owner/name", "name:test", "o/n:law:test"]
+    found = list(read_documents(names, split="dev", on_skip=skipped.append))
+    assert [name_of(document) for document in found] == ["owner/name:dev:1", "name:test:1", "o/n:law:test:1"]
+    assert asked == [("owner/name", None, "dev"), ("name", None, "test"), ("o/n", "law", "test")]
+    assert [row.where for row in skipped] == ["owner/name, row 2", "name, row 2", "o/n, row 2"]
 
 
 def test_a_hub_that_cannot_be_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ KINDS = {
 
 _KIND_OF = {suffix: kind for kind, suffixes in KINDS.items() for suffix in suffixes}
 _KNOWN = ", ".join(suffix or "no suffix" for suffix in _KIND_OF)
-_HUB_NAME = re.compile(r"([\w.-]+(?:/[\w.-]+)?)(?::([\w.-]+))?")
+_HUB_NAME = re.compile(r"([\w.-]+(?:/[\w.-]+)?)(?::([\w.-]+))??(?::([\w.-]+))?")
 _MAGIC = re.compile(r"[*?\[]")
 _LOG = logging.getLogger(__name__)
 
@@ -51,10 +51,12 @@ class HubDataset:
     """A data set to read from the hub.
 
     :ivar name: Its name there.
+    :ivar config: Which of its configurations; None for its default.
     :ivar split: Which part of it.
     """
 
     name: str
+    config: str | None
     split: str
 
 
@@ -62,7 +64,8 @@ def locate(source: str | os.PathLike[str], split: str) -> list[File] | list[HubD
     """Find what a source stands for.
 
     :param source: A file, a folder, a glob pattern, or the name of a data set on the hub, perhaps with
-        its split: ``owner/name:split``. Only a plain string is a hub name.
+        its split, ``owner/name:split``, or its configuration and split, ``owner/name:config:split``. Only a
+        plain string is a hub name.
     :param split: The split of a hub name that has none.
     :return: The files, sorted, or the data set; never nothing.
     :raises InputError: If there is none, or none of a known kind.
@@ -88,7 +91,7 @@ def locate(source: str | os.PathLike[str], split: str) -> list[File] | list[HubD
     # A file that was mistyped should not be asked for on the hub.
     hub = _HUB_NAME.fullmatch(given) if isinstance(source, str) and not given.startswith(".") else None
     if hub and Path(hub[1]).suffix.lower() not in set(_KIND_OF) - {""}:
-        return [HubDataset(hub[1], hub[2] or split)]
+        return [HubDataset(hub[1], hub[2], hub[3] or split)]
     raise InputError(f"got {given!r}, but there is no such file or folder")
 
 

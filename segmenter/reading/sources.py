@@ -49,8 +49,8 @@ def read_documents(
     the file lies nor how its path is written matters.
 
     :param sources: Files, folders, glob patterns, or names of data sets on the hub (``owner/name`` or
-        ``owner/name:split``, a plain string). Rows of ``sentences`` with ``boundaries`` or ``labels`` come
-        from ``.parquet``, ``.jsonl`` and the hub; a document a file from Markdown, HTML,
+        ``owner/name:split`` or ``owner/name:config:split``, a plain string). Rows of ``sentences`` with
+        ``boundaries`` or ``labels`` come from ``.parquet``, ``.jsonl`` and the hub; a document a file from Markdown, HTML,
         reStructuredText, and plain text with headings or the separators of Choi and Wiki-727K.
     :param on_skip: Gets every row that does not fit, which is then passed over. Without it the first one
         is an error.
@@ -107,7 +107,8 @@ def _shown(part: File | HubDataset) -> str:
 def _open(part: File | HubDataset) -> tuple[str, str, Iterator[tuple[int | None, _Read]]]:
     """How to call a part in messages and in ids, and its rows."""
     if isinstance(part, HubDataset):
-        return part.name, f"{part.name}:{part.split}", _hub_rows(part)
+        name = ":".join(filter(None, (part.name, part.config, part.split)))
+        return part.name, name, _hub_rows(part)
     rows = {"parquet": _parquet_rows, "jsonl": _lines}.get(part.kind, _whole)
     return part.shown, part.name, rows(part)
 
@@ -149,7 +150,9 @@ def _hub_rows(dataset: HubDataset) -> Iterator[tuple[int, _Read]]:
     from datasets import load_dataset
 
     try:
-        rows: Iterable[dict[str, Any]] = load_dataset(dataset.name, split=dataset.split, streaming=True)
+        rows: Iterable[dict[str, Any]] = load_dataset(
+            dataset.name, dataset.config, split=dataset.split, streaming=True
+        )
         yield from ((number, partial(read_row, row)) for number, row in enumerate(rows, 1))
     except Exception as error:  # the hub's client lets through whatever its transport raises
         raise InputError(
