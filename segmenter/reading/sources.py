@@ -50,8 +50,9 @@ def read_documents(
 
     :param sources: Files, folders, glob patterns, or names of data sets on the hub (``owner/name`` or
         ``owner/name:split`` or ``owner/name:config:split``, a plain string). Rows of ``sentences`` with
-        ``boundaries`` or ``labels`` come from ``.parquet``, ``.jsonl`` and the hub; a document a file from Markdown, HTML,
-        reStructuredText, and plain text with headings or the separators of Choi and Wiki-727K.
+        ``boundaries`` or ``labels`` come from ``.parquet``, ``.jsonl`` and the hub; a document a file from
+        Markdown, HTML, reStructuredText, and plain text with headings or the separators of Choi and
+        Wiki-727K.
     :param on_skip: Gets every row that does not fit, which is then passed over. Without it the first one
         is an error.
     :param split: The split of hub data sets whose name has none.
