@@ -90,11 +90,10 @@ class TorchScorer:
 
         try:
             with torch.inference_mode():
-                output = self._model(
-                    input_ids=torch.from_numpy(input_ids).to(self._device),
-                    attention_mask=torch.from_numpy(attention_mask).to(self._device),
-                )
-                result: NDArray[np.float32] = output.logits.float().cpu().numpy()
+                ids = torch.from_numpy(input_ids).to(self._device)
+                # A batch without padding needs no mask.
+                mask = None if attention_mask.all() else torch.from_numpy(attention_mask).to(self._device)
+                result: NDArray[np.float32] = self._run(ids, mask).float().cpu().numpy()
         except RuntimeError as error:
             # Not every allocator has the error class.
             if isinstance(error, torch.OutOfMemoryError) or any(
@@ -103,6 +102,16 @@ class TorchScorer:
                 raise MemoryError(str(error)) from error
             raise
         return result
+
+    def _run(self, ids: "torch.Tensor", mask: "torch.Tensor | None") -> "torch.Tensor":
+        from transformers import DistilBertForSequenceClassification
+
+        from segmenter.encoder import classify, encode
+
+        if isinstance(self._model, DistilBertForSequenceClassification):
+            return classify(self._model, encode(self._model, ids, mask)[:, 0])
+        logits: torch.Tensor = self._model(input_ids=ids, attention_mask=mask).logits
+        return logits
 
 
 def score_windows(

@@ -6,6 +6,13 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    DistilBertConfig,
+    DistilBertForSequenceClassification,
+    PreTrainedModel,
+)
 
 from segmenter.scoring import BatchBudget, TorchScorer, score_windows, sigmoid
 from segmenter.windows import TokenStream, WindowBuilder, Windows
@@ -133,3 +140,27 @@ def test_sigmoid_equals_a_softmax_over_both_logits() -> None:
     np.testing.assert_allclose(sigmoid(margins), softmax, atol=1e-7)
     # 0 is kept for gaps that were not scored.
     assert np.all(sigmoid(margins) > 0)
+
+
+@pytest.mark.parametrize("kind", ["distilbert", "bert"])
+@pytest.mark.parametrize("lengths", [(9, 9, 9), (9, 5, 3), (1,)])
+def test_logits_are_those_of_the_model(kind: str, lengths: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    size = {"vocab_size": 40, "max_position_embeddings": 16}
+    model: PreTrainedModel
+    if kind == "distilbert":
+        model = DistilBertForSequenceClassification(
+            DistilBertConfig(dim=16, n_layers=3, n_heads=4, hidden_dim=32, activation="relu", **size)
+        )
+    else:
+        model = BertForSequenceClassification(
+            BertConfig(
+                hidden_size=16, num_hidden_layers=3, num_attention_heads=4, intermediate_size=32, **size
+            )
+        )
+    model.eval()
+    mask = (np.arange(max(lengths)) < np.array(lengths)[:, None]).astype(np.int64)
+    ids = np.random.default_rng(0).integers(1, 40, mask.shape) * mask
+    with torch.inference_mode():
+        expected = model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask)).logits
+    np.testing.assert_allclose(TorchScorer(model, "cpu").logits(ids, mask), expected, atol=1e-6)

@@ -1,13 +1,13 @@
 """The classifier while it trains: its own loss, and one for the gaps inside its window."""
 
 from dataclasses import dataclass
-from typing import Any, cast
 
 import torch
 from torch import distributed, nn
 from torch.nn import functional
 from transformers import DistilBertForSequenceClassification, PreTrainedModel
-from transformers.masking_utils import create_bidirectional_mask
+
+from segmenter.encoder import classify, encode
 
 __all__ = ["GapLoss", "GapModel"]
 
@@ -112,39 +112,11 @@ def _distilbert(
     attention_mask: torch.Tensor,
     inner: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Logits and inner states, the last layer run only for the tokens that are read.
-
-    The same numbers as the model's own forward pass, a seventh faster.
-    """
-    encoder = model.distilbert
-    hidden = encoder.embeddings(input_ids)
-    mask = create_bidirectional_mask(config=model.config, inputs_embeds=hidden, attention_mask=attention_mask)
-    layers: list[Any] = list(encoder.transformer.layer)
-    *lower, last = layers
-    for layer in lower:
-        hidden = layer(hidden, mask)
-
-    # Queries of a row: [CLS] first, then its inner gaps, filled up with [CLS].
+    """Logits and inner states."""
+    # Tokens read of a row: [CLS] first, then those before its inner gaps, filled up with [CLS].
     counts = torch.bincount(inner[:, 0], minlength=len(input_ids))
     slot = torch.arange(len(inner), device=inner.device) - (torch.cumsum(counts, 0) - counts)[inner[:, 0]] + 1
-    index = torch.zeros(len(input_ids), int(counts.max()) + 1, dtype=torch.long, device=inner.device)
-    index[inner[:, 0], slot] = inner[:, 1]
-    read = torch.gather(hidden, 1, index.unsqueeze(-1).expand(-1, -1, hidden.size(-1)))
-
-    attention = last.attention
-
-    def heads(states: torch.Tensor) -> Any:
-        return states.unflatten(-1, (attention.n_heads, -1)).transpose(1, 2)
-
-    context = functional.scaled_dot_product_attention(
-        heads(attention.q_lin(read)),
-        heads(attention.k_lin(hidden)),
-        heads(attention.v_lin(hidden)),
-        attn_mask=attention_mask[:, None, None, :].bool(),
-        dropout_p=attention.dropout.p if model.training else 0.0,
-    )
-    attended = attention.out_lin(context.transpose(1, 2).flatten(-2))
-    attended = last.sa_layer_norm(attended + read)
-    top = last.output_layer_norm(last.ffn(attended) + attended)
-    pooled = model.dropout(functional.relu(model.pre_classifier(top[:, 0])))
-    return cast(torch.Tensor, model.classifier(pooled)), top[inner[:, 0], slot]
+    read = torch.zeros(len(input_ids), int(counts.max()) + 1, dtype=torch.long, device=inner.device)
+    read[inner[:, 0], slot] = inner[:, 1]
+    states = encode(model, input_ids, attention_mask, read)
+    return classify(model, states[:, 0]), states[inner[:, 0], slot]

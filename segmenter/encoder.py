@@ -1,0 +1,76 @@
+"""DistilBERT, its last layer run only for the tokens that are read.
+
+A classifier reads ``[CLS]`` alone, so that the last layer has to ask only for it: of six layers that
+saves a seventh of all operations, and gives the same numbers.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn import functional
+
+if TYPE_CHECKING:
+    from transformers import DistilBertForSequenceClassification
+
+__all__ = ["classify", "encode"]
+
+
+def encode(
+    model: "DistilBertForSequenceClassification",
+    input_ids: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    read: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Run the encoder.
+
+    :param model: The classifier.
+    :param input_ids: *Shape:* ``(batch, length)``.
+    :param attention_mask: 1 for a token, 0 for padding; None where nothing is padded. *Shape:*
+        ``(batch, length)``.
+    :param read: Positions of the tokens that are read; None for the first one alone. *Shape:*
+        ``(batch, n_read)``.
+    :return: Their states. *Shape:* ``(batch, n_read, hidden_size)``.
+    """
+    encoder = model.distilbert
+    hidden = encoder.embeddings(input_ids)
+    mask = None if attention_mask is None else attention_mask[:, None, None, :].bool()
+    layers: list[Any] = list(encoder.transformer.layer)
+    *lower, last = layers
+    for layer in lower:
+        hidden = _run(layer, hidden, hidden, mask)
+    if read is None:
+        asking = hidden[:, :1]
+    else:
+        asking = torch.gather(hidden, 1, read.unsqueeze(-1).expand(-1, -1, hidden.size(-1)))
+    return _run(last, asking, hidden, mask)
+
+
+def classify(model: "DistilBertForSequenceClassification", first: torch.Tensor) -> torch.Tensor:
+    """Run the classifier's head.
+
+    :param model: The classifier.
+    :param first: States of the first tokens. *Shape:* ``(batch, hidden_size)``.
+    :return: Logits. *Shape:* ``(batch, 2)``.
+    """
+    pooled = model.dropout(functional.relu(model.pre_classifier(first)))
+    logits: torch.Tensor = model.classifier(pooled)
+    return logits
+
+
+def _run(layer: Any, asking: torch.Tensor, hidden: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+    """Run a layer for some of the tokens, which attend to all."""
+    attention = layer.attention
+
+    def heads(states: torch.Tensor) -> torch.Tensor:
+        return states.unflatten(-1, (attention.n_heads, -1)).transpose(1, 2)
+
+    context = functional.scaled_dot_product_attention(
+        heads(attention.q_lin(asking)),
+        heads(attention.k_lin(hidden)),
+        heads(attention.v_lin(hidden)),
+        attn_mask=mask,
+        dropout_p=attention.dropout.p if layer.training else 0.0,
+    )
+    attended = layer.sa_layer_norm(attention.out_lin(context.transpose(1, 2).flatten(-2)) + asking)
+    states: torch.Tensor = layer.output_layer_norm(layer.ffn(attended) + attended)
+    return states
