@@ -61,7 +61,7 @@ def _run(layer: Any, asking: torch.Tensor, hidden: torch.Tensor, mask: torch.Ten
     """Run a layer for some of the tokens, which attend to all."""
     attention = layer.attention
 
-    def heads(states: torch.Tensor) -> torch.Tensor:
+    def heads(states: torch.Tensor) -> Any:
         return states.unflatten(-1, (attention.n_heads, -1)).transpose(1, 2)
 
     context = functional.scaled_dot_product_attention(
