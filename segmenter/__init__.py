@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from segmenter.errors import CheckpointError as CheckpointError
     from segmenter.errors import ConfigError as ConfigError
     from segmenter.errors import InputError as InputError
+    from segmenter.errors import MissingPackageError as MissingPackageError
     from segmenter.errors import SegmenterError as SegmenterError
     from segmenter.errors import TrainingError as TrainingError
     from segmenter.readability import UnreadableTextWarning as UnreadableTextWarning
@@ -31,6 +32,7 @@ _HOME = {
     "ChunkConfig": "config",
     "ConfigError": "errors",
     "InputError": "errors",
+    "MissingPackageError": "errors",
     "Segmentation": "segmentation",
     "Segmenter": "segmenter",
     "SegmenterError": "errors",
@@ -45,6 +47,7 @@ __all__ = [
     "ChunkConfig",
     "ConfigError",
     "InputError",
+    "MissingPackageError",
     "Segmentation",
     "Segmenter",
     "SegmenterError",

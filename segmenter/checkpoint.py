@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from hashlib import file_digest, sha256
 from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +25,7 @@ from segmenter.windows import SPECIAL_TOKENS
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["SETTINGS_FILE", "Checkpoint", "round_to_stored", "write_checkpoint"]
+__all__ = ["SETTINGS_FILE", "Checkpoint", "round_to_stored", "weights_hash", "write_checkpoint"]
 
 SETTINGS_FILE = "segmenter.json"
 
@@ -111,6 +112,19 @@ class Checkpoint:
             pad_id=ids["pad"],
             mark_id=mark_id,
         )
+
+
+def weights_hash(folder: Path) -> str:
+    """Tell weights from others.
+
+    :param folder: A checkpoint.
+    :return: A hash of its weight files, hexadecimal.
+    """
+    found = sha256()
+    for path in sorted(folder.glob("*.safetensors")):
+        with path.open("rb") as file:
+            found.update(file_digest(file, "sha256").digest())
+    return found.hexdigest()
 
 
 def write_checkpoint(

@@ -6,10 +6,18 @@
     ├── ConfigError (also ValueError)       a setting is out of its range
     ├── InputError (also ValueError)        a text or document cannot be used as it is
     ├── CheckpointError (also OSError)      a checkpoint folder cannot be loaded or written
-    └── TrainingError (also RuntimeError)   a training run cannot begin or go on
+    ├── TrainingError (also RuntimeError)   a training run cannot begin or go on
+    └── MissingPackageError (also ImportError)  a package of an extra is not installed
 """
 
-__all__ = ["CheckpointError", "ConfigError", "InputError", "SegmenterError", "TrainingError"]
+__all__ = [
+    "CheckpointError",
+    "ConfigError",
+    "InputError",
+    "MissingPackageError",
+    "SegmenterError",
+    "TrainingError",
+]
 
 
 class SegmenterError(Exception):
@@ -30,3 +38,7 @@ class CheckpointError(SegmenterError, OSError):
 
 class TrainingError(SegmenterError, RuntimeError):
     """A training run cannot begin or go on."""
+
+
+class MissingPackageError(SegmenterError, ImportError):
+    """A package that an extra brings is not installed."""

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from segmenter.errors import ConfigError, InputError
+from segmenter.errors import InputError
 from segmenter.evaluation import Mode, ScoredDocument
+from segmenter.extras import require
 from segmenter.metrics import (
     average_precision,
     calibration_curve,
@@ -21,13 +22,12 @@ def check_plot(path: Path) -> None:
     """Make sure that a picture can be drawn, before the work for it begins.
 
     :param path: The picture.
-    :raises ConfigError: If matplotlib is not installed.
+    :raises MissingPackageError: If matplotlib is not installed.
     :raises InputError: If it cannot draw such a file, or there is no such folder.
     """
-    try:
-        from matplotlib.backend_bases import FigureCanvasBase
-    except ImportError as error:
-        raise ConfigError("plots need matplotlib: pip install 'cross-segmenter[plot]'") from error
+    require("matplotlib")
+    from matplotlib.backend_bases import FigureCanvasBase
+
     suffixes = sorted(FigureCanvasBase.get_supported_filetypes())
     if path.suffix.removeprefix(".").lower() not in suffixes:
         raise InputError(f"got {path} to draw, expected a name that ends in one of {', '.join(suffixes)}")
@@ -40,7 +40,7 @@ def plot_evaluation(results: Mapping[Mode, Sequence[ScoredDocument]], path: Path
 
     :param results: What a model said, by way of measuring.
     :param path: The picture to write; its suffix says the format, such as ``.png`` or ``.svg``.
-    :raises ConfigError: If matplotlib is not installed.
+    :raises MissingPackageError: If matplotlib is not installed.
     :raises InputError: If the picture cannot be written.
     """
     check_plot(path)

@@ -3,25 +3,16 @@
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segmenter.errors import ConfigError
 from segmenter.windows import WindowBuilder, Windows
 
-if TYPE_CHECKING:
-    import torch
-    from transformers import PreTrainedModel
-
-__all__ = ["BatchBudget", "Scorer", "TorchScorer", "score_windows", "sigmoid"]
+__all__ = ["BatchBudget", "Scorer", "score_windows", "sigmoid"]
 
 logger = logging.getLogger(__name__)
-
-_OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
-_CPU_BATCH_TOKENS = 4096
-_GPU_BATCH_TOKENS = 65536
 
 
 class Scorer(Protocol):
@@ -51,67 +42,6 @@ class BatchBudget:
     """
 
     tokens: int
-
-
-class TorchScorer:
-    """Runs a PyTorch model.
-
-    :param model: A sequence classifier of two labels.
-    :param device: ``"auto"`` (a GPU where there is one), or a name that torch knows.
-    :raises ConfigError: If there is no such device.
-    """
-
-    def __init__(self, model: "PreTrainedModel", device: str = "auto") -> None:
-        from torch import nn
-
-        self._device = _resolve_device(device)
-        # Through the base class: transformers hides its type behind a wrapper.
-        self._model = nn.Module.to(model, self._device).eval()
-
-    @property
-    def device(self) -> str:
-        """The device the model runs on, as torch writes it."""
-        return str(self._device)
-
-    @property
-    def batch_tokens(self) -> int:
-        """Tokens of a batch that suit the device, padding included."""
-        return _CPU_BATCH_TOKENS if self._device.type == "cpu" else _GPU_BATCH_TOKENS
-
-    def logits(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Run the model.
-
-        :param input_ids: *Shape:* ``(batch, length)``.
-        :param attention_mask: 1 for a token, 0 for padding. *Shape:* ``(batch, length)``.
-        :return: Logits in float32. *Shape:* ``(batch, 2)``.
-        :raises MemoryError: If the batch does not fit; a smaller one may.
-        """
-        import torch
-
-        try:
-            with torch.inference_mode():
-                ids = torch.from_numpy(input_ids).to(self._device)
-                # A batch without padding needs no mask.
-                mask = None if attention_mask.all() else torch.from_numpy(attention_mask).to(self._device)
-                result: NDArray[np.float32] = self._run(ids, mask).float().cpu().numpy()
-        except RuntimeError as error:
-            # Not every allocator has the error class.
-            if isinstance(error, torch.OutOfMemoryError) or any(
-                text in str(error) for text in _OUT_OF_MEMORY
-            ):
-                raise MemoryError(str(error)) from error
-            raise
-        return result
-
-    def _run(self, ids: "torch.Tensor", mask: "torch.Tensor | None") -> "torch.Tensor":
-        from transformers import DistilBertForSequenceClassification
-
-        from segmenter.encoder import classify, encode
-
-        if isinstance(self._model, DistilBertForSequenceClassification):
-            return classify(self._model, encode(self._model, ids, mask)[:, 0])
-        logits: torch.Tensor = self._model(input_ids=ids, attention_mask=mask).logits
-        return logits
 
 
 def score_windows(
@@ -169,20 +99,3 @@ def sigmoid(margins: NDArray[np.floating]) -> NDArray[np.float32]:
     # Through logaddexp, which does not overflow; never 0, which means that a gap was not scored.
     chances = np.exp(-np.logaddexp(0.0, -margins.astype(np.float64)))
     return np.maximum(chances, np.finfo(np.float32).tiny).astype(np.float32)
-
-
-def _resolve_device(device: str) -> "torch.device":
-    import torch
-
-    if device == "auto":
-        if torch.cuda.is_available():
-            return torch.device("cuda")
-        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    try:
-        found = torch.device(device)
-        torch.empty(0, device=found)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(
-            f"got device={device!r}, expected 'auto', 'cpu' or a GPU of this machine, as 'cuda': {error}"
-        ) from error
-    return found

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from segmenter.backends import Backend, Dtype, choose, load_scorer
 from segmenter.checkpoint import Checkpoint, write_checkpoint
 from segmenter.config import Candidates, CheckpointConfig, Context
 from segmenter.document import Sentence
 from segmenter.errors import ConfigError, InputError
 from segmenter.readability import Vocabulary
-from segmenter.scoring import BatchBudget, Scorer, TorchScorer, score_windows, sigmoid
+from segmenter.scoring import BatchBudget, Scorer, score_windows, sigmoid
 from segmenter.segmentation import Segmentation
 from segmenter.sentences import Sentences, paragraph_flags, resolve_splitter, split_sentences
 from segmenter.sources import locate
@@ -89,6 +90,8 @@ class Segmenter:
         *,
         revision: str | None = None,
         device: str = "auto",
+        backend: Backend = "auto",
+        dtype: Dtype = "auto",
         context: Context | None = None,
         threshold: float | None = None,
         candidates: Candidates | None = None,
@@ -103,6 +106,10 @@ class Segmenter:
             name may touch the network.
         :param revision: Branch, tag or commit on the hub.
         :param device: ``"auto"`` (a GPU where there is one), ``"cpu"``, ``"cuda"``, ``"cuda:1"``.
+        :param backend: What runs the model: ``"torch"``, ``"onnx"`` or ``"openvino"``; ``"auto"`` for the
+            fastest that gives the same labels.
+        :param dtype: What it computes with: ``"float32"``, ``"bfloat16"``, ``"float16"`` or ``"int8"``;
+            ``"auto"`` as for ``backend``.
         :param context: ``"sentence"`` for one sentence a side of a gap, or a number of tokens a side,
             1 to half of what the model can take.
         :param threshold: Gaps above it are cut, 0 to 1, in documents with and without paragraphs.
@@ -114,7 +121,9 @@ class Segmenter:
         :raises CheckpointError: If the model cannot be found or loaded.
         :raises ConfigError: If a setting is out of its range.
         """
-        checkpoint = Checkpoint.load(locate(model, revision))
+        folder = locate(model, revision)
+        choice = choose(backend, dtype, device, folder)
+        checkpoint = Checkpoint.load(folder)
         overrides: dict[str, Any] = {"context": context, "threshold": threshold, "candidates": candidates}
         overrides = {name: value for name, value in overrides.items() if value is not None}
         if threshold is not None:
@@ -122,7 +131,7 @@ class Segmenter:
         config = replace(checkpoint.config, **overrides)
         return cls(
             replace(checkpoint, config=config),
-            TorchScorer(checkpoint.model, device),
+            load_scorer(checkpoint, choice),
             sentences=sentences,
             batch_tokens=batch_tokens,
         )

@@ -14,7 +14,8 @@ from transformers import (
     PreTrainedModel,
 )
 
-from segmenter.scoring import BatchBudget, TorchScorer, score_windows, sigmoid
+from segmenter.backends import TorchScorer
+from segmenter.scoring import BatchBudget, score_windows, sigmoid
 from segmenter.windows import TokenStream, WindowBuilder, Windows
 
 BUILDER = WindowBuilder(4, 20, 101, 102)

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
     from segmenter.reading import SkippedRow
 
 __all__ = [
+    "Backend",
+    "BackendChoice",
+    "Device",
     "Documents",
+    "Dtype",
+    "DtypeChoice",
     "Model",
     "SkipBad",
     "Threshold",
@@ -47,6 +53,30 @@ Threshold = Annotated[
 ]
 
 
+class BackendChoice(StrEnum):
+    """What runs the model."""
+
+    AUTO = "auto"
+    TORCH = "torch"
+    ONNX = "onnx"
+    OPENVINO = "openvino"
+
+
+class DtypeChoice(StrEnum):
+    """What it computes with."""
+
+    AUTO = "auto"
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+    FLOAT16 = "float16"
+    INT8 = "int8"
+
+
+Backend = Annotated[
+    BackendChoice, typer.Option(help="What runs the model; auto: the fastest that is as right.")
+]
+Dtype = Annotated[DtypeChoice, typer.Option(help="What it computes with; auto: as for --backend.")]
+Device = Annotated[str, typer.Option(help="auto: a GPU where there is one; cpu, cuda, cuda:1.")]
 Documents = Annotated[
     list[str],
     typer.Argument(

@@ -9,10 +9,21 @@ from typing import Annotated
 
 import typer
 
-from segmenter.cli.common import Model, Threshold, app, fail_after, reported
+from segmenter.cli.common import (
+    Backend,
+    BackendChoice,
+    Device,
+    Dtype,
+    DtypeChoice,
+    Model,
+    Threshold,
+    app,
+    fail_after,
+    reported,
+)
 from segmenter.errors import InputError
 
-__all__ = ["boundaries", "info", "segment"]
+__all__ = ["Encoding", "boundaries", "info", "read_text", "segment"]
 
 
 class OutputFormat(StrEnum):
@@ -43,6 +54,9 @@ def segment(
     model: Model = None,
     threshold: Threshold = None,
     sentences: Sentences = None,
+    backend: Backend = BackendChoice.AUTO,
+    dtype: Dtype = DtypeChoice.AUTO,
+    device: Device = "auto",
     output_format: Annotated[
         OutputFormat, typer.Option("--format", help="How to print.")
     ] = OutputFormat.TEXT,
@@ -59,7 +73,12 @@ def segment(
 
     with reported():
         segmenter = Segmenter.from_pretrained(
-            model, threshold=threshold, sentences=sentences.value if sentences else None
+            model,
+            threshold=threshold,
+            sentences=sentences.value if sentences else None,
+            backend=backend.value,
+            dtype=dtype.value,
+            device=device,
         )
         names: list[str] = []
         failures: list[str] = []
@@ -96,6 +115,9 @@ def boundaries(
     model: Model = None,
     threshold: Threshold = None,
     sentences: Sentences = None,
+    backend: Backend = BackendChoice.AUTO,
+    dtype: Dtype = DtypeChoice.AUTO,
+    device: Device = "auto",
     encoding: Encoding = "utf-8",
 ) -> None:
     """Print a line a gap: number and offset of the sentence behind it, P(boundary), label.
@@ -107,9 +129,14 @@ def boundaries(
     from segmenter.segmenter import Segmenter
 
     with reported():
-        text = _read(file, encoding)
+        text = read_text(file, encoding)
         segmenter = Segmenter.from_pretrained(
-            model, threshold=threshold, sentences=sentences.value if sentences else None
+            model,
+            threshold=threshold,
+            sentences=sentences.value if sentences else None,
+            backend=backend.value,
+            dtype=dtype.value,
+            device=device,
         )
         result = segmenter.segment(text, show_progress=sys.stderr.isatty())
         cut = set(result.boundaries)
@@ -124,14 +151,18 @@ def info(model: Model = None) -> None:
 
     Example: segmenter info --model my-checkpoint
     """
+    from segmenter.backends import choose
     from segmenter.checkpoint import Checkpoint
     from segmenter.sources import locate
 
     with reported():
-        checkpoint = Checkpoint.load(locate(model))
+        folder = locate(model)
+        choice = choose("auto", "auto", "auto", folder)
+        checkpoint = Checkpoint.load(folder)
         network = checkpoint.model.config
         settings = {
             "folder": str(checkpoint.folder),
+            "runs with": f"{choice.backend} in {choice.dtype} on {choice.device}: {choice.reason}",
             "architecture": type(checkpoint.model).__name__,
             "parameters": sum(weight.numel() for weight in checkpoint.model.parameters()),
             "layers": network.num_hidden_layers,
@@ -153,7 +184,7 @@ def _texts(files: list[str], encoding: str, names: list[str], failures: list[str
     """Read files one by one; a bad one is told and passed over, so that the others are not lost."""
     for file in files:
         try:
-            text = _read(file, encoding)
+            text = read_text(file, encoding)
         except InputError as error:
             failures.append(str(error))
             continue
@@ -161,7 +192,14 @@ def _texts(files: list[str], encoding: str, names: list[str], failures: list[str
         yield text
 
 
-def _read(file: str, encoding: str) -> str:
+def read_text(file: str, encoding: str) -> str:
+    """Read a text file.
+
+    :param file: Its path; ``-`` is the standard input.
+    :param encoding: As Python names it; of UTF-8 a byte order mark is left out.
+    :return: The text, its line ends as they are.
+    :raises InputError: If it cannot be read or decoded.
+    """
     # Bytes first: reading as text would rewrite line ends, and so move offsets.
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from segmenter.checkpoint import Checkpoint, round_to_stored, write_checkpoint
+from segmenter.checkpoint import Checkpoint, round_to_stored, weights_hash, write_checkpoint
 from segmenter.config import CheckpointConfig, Context
 from segmenter.errors import ConfigError
 from segmenter.evaluation import Evaluation, compare, measure
@@ -307,12 +306,9 @@ def identity(
     :param data: Its documents, by use.
     :return: Values that JSON can hold.
     """
-    weights = sha256()
-    for path in sorted(checkpoint.folder.glob("*.safetensors")):
-        weights.update(path.read_bytes())
     not_identity = ("max_steps", "epochs", "max_minutes", "patience", "logging_steps")
     return {
-        "model": weights.hexdigest(),
+        "model": weights_hash(checkpoint.folder),
         **{f"{use} documents": data_hash(documents) for use, documents in data.items()},
         "look_gaps": settings.look_gaps,
         **{name: value for name, value in asdict(config).items() if name not in not_identity},

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from accelerate.utils import gather_object
 
+from segmenter.backends import TorchScorer
 from segmenter.checkpoint import Checkpoint
 from segmenter.evaluation import Mode, ScoredDocument, having, measure, modes_of, score_documents
 from segmenter.labelled import LabelledDocument, sample_documents
-from segmenter.scoring import TorchScorer
 from segmenter.segmenter import Segmenter
 from segmenter.training.processes import this_process
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from segmenter.backends import TorchScorer
 from segmenter.checkpoint import Checkpoint, write_checkpoint
 from segmenter.errors import ConfigError
 from segmenter.evaluation import Evaluation, Mode, having, measure, modes_of, score_documents
 from segmenter.labelled import LabelledDocument
-from segmenter.scoring import TorchScorer
 from segmenter.segmenter import Segmenter
 from segmenter.sources import locate
 from segmenter.training.calibration import Calibration, Goal, calibrate, cross_fitted, fold, self_fitted
