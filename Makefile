@@ -36,6 +36,7 @@ check: $(STAMP) ## Lint, types, docstrings, layers
 	$(BIN)/lint-imports
 
 bench: $(STAMP) ## Measure what takes too long for a test
+	$(BIN)/python scripts/benchmark.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python scripts/benchmark_memory.py
 
 clean: ## Remove the environment and caches

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from segmenter.profiling import Profile
 from segmenter.windows import WindowBuilder, Windows
 
 __all__ = ["BatchBudget", "Scorer", "score_windows", "sigmoid"]
@@ -50,6 +51,7 @@ def score_windows(
     pad_id: int,
     documents: Sequence[Windows],
     budget: BatchBudget,
+    profile: Profile,
     on_batch: Callable[[int], object] | None = None,
 ) -> list[NDArray[np.float32]]:
     """Score the windows of several documents together.
@@ -59,24 +61,29 @@ def score_windows(
     :param pad_id: The token to fill up with.
     :param documents: The windows of each document; some may have none.
     :param budget: How large a batch may be. Where the memory does not suffice it is halved.
+    :param profile: Counts the time.
     :param on_batch: Called with the number of windows of every batch that is done.
     :return: Logit of label 1 minus logit of label 0 for each window, in the order given. *Shape:*
         ``(n_windows,)`` each.
     :raises MemoryError: If even a single window does not fit.
     """
-    counts = [len(windows) for windows in documents]
-    owner = np.repeat(np.arange(len(documents)), counts)
-    number = np.concatenate([np.arange(count) for count in (0, *counts)])
-    lengths = np.concatenate([np.zeros(0, np.int64), *(windows.lengths for windows in documents)])
-    margins = np.zeros(len(owner), dtype=np.float32)
-    order = np.argsort(-lengths, kind="stable")
+    with profile.stage("batching"):
+        counts = [len(windows) for windows in documents]
+        owner = np.repeat(np.arange(len(documents)), counts)
+        number = np.concatenate([np.arange(count) for count in (0, *counts)])
+        lengths = np.concatenate([np.zeros(0, np.int64), *(windows.lengths for windows in documents)])
+        margins = np.zeros(len(owner), dtype=np.float32)
+        order = np.argsort(-lengths, kind="stable")
     start = 0
     while start < len(order):
-        longest = int(lengths[order[start]])
-        batch = order[start : start + max(1, budget.tokens // longest)]
-        sides = [documents[owner[index]].sides(number[index]) for index in batch]
+        with profile.stage("batching"):
+            longest = int(lengths[order[start]])
+            batch = order[start : start + max(1, budget.tokens // longest)]
+            sides = [documents[owner[index]].sides(number[index]) for index in batch]
+            inputs = builder.pad(sides, pad_id)
         try:
-            logits = scorer.logits(*builder.pad(sides, pad_id))
+            with profile.stage("model"):
+                logits = scorer.logits(*inputs)
         except MemoryError:
             if len(batch) == 1:
                 raise

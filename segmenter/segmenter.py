@@ -17,6 +17,7 @@ from segmenter.checkpoint import Checkpoint, write_checkpoint
 from segmenter.config import Candidates, CheckpointConfig, Context
 from segmenter.document import Sentence
 from segmenter.errors import ConfigError, InputError
+from segmenter.profiling import Profile
 from segmenter.readability import Vocabulary
 from segmenter.scoring import BatchBudget, Scorer, score_windows, sigmoid
 from segmenter.segmentation import Segmentation
@@ -71,6 +72,7 @@ class Segmenter:
             raise ConfigError(f"got batch_tokens={batch_tokens!r}, expected a whole number, 1 or more")
         self._checkpoint = checkpoint
         self._scorer = scorer
+        self._profile = Profile()
         self._budget = BatchBudget(batch_tokens or scorer.batch_tokens)
         self._splitter = resolve_splitter(checkpoint.config.sentences if sentences is None else sentences)
         self._builder = WindowBuilder(
@@ -141,6 +143,11 @@ class Segmenter:
         """The settings in force."""
         return self._checkpoint.config
 
+    @property
+    def profile(self) -> Profile:
+        """Where the time went, since the model was loaded."""
+        return self._profile
+
     def segment(self, text: str, *, show_progress: bool = False) -> Segmentation:
         """Segment a text.
 
@@ -206,7 +213,8 @@ class Segmenter:
 
     def _prepare(self, text: str) -> _Prepared:
         _check_text(text)
-        sentences = tuple(split_sentences(text, self._splitter))
+        with self._profile.stage("splitting"):
+            sentences = tuple(split_sentences(text, self._splitter))
         return self._tokenized(
             text, sentences, [sentence.text for sentence in sentences], paragraph_flags(sentences)
         )
@@ -233,11 +241,16 @@ class Segmenter:
         strings: Sequence[str],
         paragraph_starts: NDArray[np.bool_],
     ) -> _Prepared:
-        stream = TokenStream.join(self._tokenizer.encode(strings), paragraph_starts, self._checkpoint.mark_id)
-        self._vocabulary.warn(stream.ids)
-        gaps = candidate_gaps(len(strings), paragraph_starts, self.config.candidates)
+        with self._profile.stage("tokenizing"):
+            ids = self._tokenizer.encode(strings)
+            stream = TokenStream.join(ids, paragraph_starts, self._checkpoint.mark_id)
+            self._vocabulary.warn(stream.ids)
+        with self._profile.stage("windows"):
+            windows = self._builder.build(
+                stream, candidate_gaps(len(strings), paragraph_starts, self.config.candidates)
+            )
         at_breaks = self.config.candidates != "all" and bool(paragraph_starts[1:].any())
-        return _Prepared(text, sentences, stream, self._builder.build(stream, gaps), at_breaks)
+        return _Prepared(text, sentences, stream, windows, at_breaks)
 
     def _scored(
         self, documents: Iterable[_Prepared], show_progress: bool
@@ -262,13 +275,15 @@ class Segmenter:
                     self._checkpoint.pad_id,
                     [document.windows for document in group],
                     self._budget,
+                    self._profile,
                     bar.update,
                 )
                 # Off the terminal while results are given, which may be printed.
                 bar.clear()
                 for document, margin in zip(group, margins, strict=True):
-                    probabilities = np.zeros(max(0, len(document.stream.starts) - 1), dtype=np.float32)
-                    probabilities[document.windows.gaps] = sigmoid(sign * margin)
+                    with self._profile.stage("decoding"):
+                        probabilities = np.zeros(max(0, len(document.stream.starts) - 1), dtype=np.float32)
+                        probabilities[document.windows.gaps] = sigmoid(sign * margin)
                     yield document, probabilities
 
     def _groups(self, documents: Iterable[_Prepared]) -> Iterator[list[_Prepared]]:

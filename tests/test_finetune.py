@@ -429,6 +429,23 @@ def test_replay_brings_its_share_of_old_windows() -> None:
     assert len([key for batch in alone for key in batch]) > 20
 
 
+def test_rare_boundaries_are_not_drowned() -> None:
+    tokenizer = tiny_training.WordTokenizer()
+    rare = [replace(document, boundaries=(10,)) for document in tiny_training.documents(20)]
+    packed = PackedDocuments.from_documents(rare, tokenizer)  # type: ignore[arg-type]
+
+    def others(most: float | None, n_replay: int = 0) -> list[float]:
+        sampler = WindowSampler(packed, SamplingConfig(contexts={8: 1.0}, most_others=most), 0, n_replay)
+        keys = [key for batch in sampler for key in batch if key.document < 20 - n_replay]
+        return [key.gap != 9 for key in keys]
+
+    usual = np.mean(others(None))
+    assert usual > 0.75
+    assert np.mean(others(2.0)) == pytest.approx(2 / 3, abs=0.03)
+    assert np.mean(others(2.0, n_replay=10)) == pytest.approx(2 / 3, abs=0.03)
+    assert np.mean(others(1e6)) == usual
+
+
 def test_processes_share_the_batches_of_an_epoch() -> None:
     def batches(shard: Shard) -> list[object]:
         config = SamplingConfig(contexts={8: 1.0}, windows_per_epoch=70, batch_tokens=100)

@@ -15,6 +15,7 @@ from transformers import (
 )
 
 from segmenter.backends import TorchScorer
+from segmenter.profiling import Profile
 from segmenter.scoring import BatchBudget, score_windows, sigmoid
 from segmenter.windows import TokenStream, WindowBuilder, Windows
 
@@ -58,7 +59,7 @@ def expected(windows: Windows) -> list[float]:
 def test_order_is_restored_across_documents(budget: int | None) -> None:
     scorer = Adding()
     budget = budget or scorer.batch_tokens
-    margins = score_windows(scorer, BUILDER, 0, documents(), BatchBudget(budget))
+    margins = score_windows(scorer, BUILDER, 0, documents(), BatchBudget(budget), Profile())
     for windows, margin in zip(documents(), margins, strict=True):
         np.testing.assert_allclose(margin, expected(windows), rtol=1e-5)
     assert all(rows * length <= budget or rows == 1 for rows, length in scorer.shapes)
@@ -72,7 +73,7 @@ def test_out_of_memory_halves_the_budget_and_goes_on(caplog: pytest.LogCaptureFi
     budget = BatchBudget(200)
     done: list[int] = []
     with caplog.at_level(logging.WARNING, "segmenter"):
-        margins = score_windows(scorer, BUILDER, 0, documents(), budget, done.append)
+        margins = score_windows(scorer, BUILDER, 0, documents(), budget, Profile(), done.append)
     for windows, margin in zip(documents(), margins, strict=True):
         np.testing.assert_allclose(margin, expected(windows), rtol=1e-5)
     assert sum(done) == sum(len(windows) for windows in documents())
@@ -81,18 +82,18 @@ def test_out_of_memory_halves_the_budget_and_goes_on(caplog: pytest.LogCaptureFi
     assert budget.tokens == 22
     # What was learned holds for the next documents.
     caplog.clear()
-    score_windows(scorer, BUILDER, 0, documents(), budget)
+    score_windows(scorer, BUILDER, 0, documents(), budget, Profile())
     assert not caplog.records
 
 
 def test_out_of_memory_with_a_single_window_is_an_error() -> None:
     with pytest.raises(MemoryError):
-        score_windows(Adding(most_tokens=5), BUILDER, 0, documents(), BatchBudget(200))
+        score_windows(Adding(most_tokens=5), BUILDER, 0, documents(), BatchBudget(200), Profile())
 
 
 def test_nothing_to_score() -> None:
-    assert score_windows(Adding(), BUILDER, 0, [], BatchBudget(9)) == []
-    (margins,) = score_windows(Adding(), BUILDER, 0, [documents()[1]], BatchBudget(9))
+    assert score_windows(Adding(), BUILDER, 0, [], BatchBudget(9), Profile()) == []
+    (margins,) = score_windows(Adding(), BUILDER, 0, [documents()[1]], BatchBudget(9), Profile())
     assert margins.shape == (0,)
 
 

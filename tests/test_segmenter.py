@@ -3,6 +3,7 @@
 import gc
 import shutil
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from segmenter import CheckpointError, ChunkConfig, ConfigError, InputError, Segmenter, UnreadableTextWarning
 from segmenter.config import Candidates, CheckpointConfig
+from segmenter.profiling import STAGES
 from segmenter.tokenizing import SentenceTokenizer
 
 BULGARIAN = (
@@ -335,3 +337,18 @@ def test_progress_is_shown_on_request_only(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "gap/s" in captured.err
+
+
+def test_the_profile_says_where_the_time_went(tiny_folder: Path) -> None:
+    segmenter = Segmenter.from_pretrained(tiny_folder)
+    assert segmenter.profile.outside_model == 0
+    started = time.perf_counter()
+    list(segmenter.segment_many(["One. Two. Three. " * 50] * 3))
+    taken = time.perf_counter() - started
+    seconds = segmenter.profile.seconds
+    assert all(seconds[stage] > 0 for stage in STAGES)
+    assert 0.5 * taken < sum(seconds.values()) < taken
+    assert 0 < segmenter.profile.outside_model < 1
+    lines = str(segmenter.profile).splitlines()
+    assert [line.split()[0] for line in lines] == list(STAGES)
+    assert sum(float(line.split()[-1].rstrip("%")) for line in lines) == pytest.approx(100, abs=0.5)

@@ -61,6 +61,7 @@ def segment(
         OutputFormat, typer.Option("--format", help="How to print.")
     ] = OutputFormat.TEXT,
     encoding: Encoding = "utf-8",
+    profile: Annotated[bool, typer.Option("--profile", help="Tell where the time went.")] = False,
 ) -> None:
     """Cut texts into chunks.
 
@@ -86,7 +87,9 @@ def segment(
             _texts(files, encoding, names, failures), show_progress=sys.stderr.isatty()
         )
         for number, result in enumerate(results):
-            for chunk in result.chunks:
+            with segmenter.profile.stage("decoding"):
+                chunks = result.chunks
+            for chunk in chunks:
                 if output_format is OutputFormat.JSONL:
                     row = {
                         "doc": names[number],
@@ -106,6 +109,8 @@ def segment(
                     )
                     typer.echo(chunk.text.strip("\r\n"))
                     typer.echo()
+        if profile:
+            typer.echo(segmenter.profile, err=True)
         fail_after(failures)
 
 

@@ -272,7 +272,7 @@ def sampling_config(
     )
     if config.imbalance == "undersample":
         return sampling
-    return replace(sampling, weight_breaks=1.0, weight_inner=1.0)
+    return replace(sampling, weight_breaks=1.0, weight_inner=1.0, most_others=None)
 
 
 def token_ids(checkpoint: Checkpoint) -> TokenIds:

@@ -28,6 +28,8 @@ class SamplingConfig:
         above 0 to 1; a boundary has 1.
     :ivar weight_inner: Weight of a gap inside a paragraph where marks are dropped.
     :ivar weight_marked_inner: The same where marks are kept, and tell the answer.
+    :ivar most_others: Most other gaps drawn for each boundary of the documents to learn from; where
+        boundaries are rarer, all weights of other gaps are made smaller alike. None: as the weights say.
     :ivar windows_per_epoch: Windows drawn an epoch; None for the sum of the weights: all boundaries and,
         of the other gaps, about the share that their weight says.
     :ivar replay_share: Share of the windows that come from the replay documents, 0 up to, not including, 1.
@@ -40,6 +42,7 @@ class SamplingConfig:
     weight_breaks: float = 0.4
     weight_inner: float = 0.25
     weight_marked_inner: float = 0.03
+    most_others: float | None = 4.0
     windows_per_epoch: int | None = None
     replay_share: float = 0.0
     batch_tokens: int = 4096
@@ -51,6 +54,8 @@ class SamplingConfig:
             raise ConfigError(
                 f"got contexts={self.contexts!r}, expected one or more, each with a share above 0"
             )
+        if self.most_others is not None and not self.most_others > 0:
+            raise ConfigError(f"got most_others={self.most_others!r}, expected a number above 0")
         if self.batch_tokens < 1:
             raise ConfigError(f"got batch_tokens={self.batch_tokens!r}, expected 1 or more")
 
@@ -183,6 +188,10 @@ class WindowSampler(Sampler[list[WindowKey]]):
         config = self._config
         keep = config.weights(self._documents, marked)
         new, old = np.split(keep, [self._first_replay])
+        if config.most_others is not None:
+            is_boundary = self._documents.boundary[: self._first_replay]
+            others = new[~is_boundary].sum()
+            new[~is_boundary] *= min(1.0, config.most_others * is_boundary.sum() / max(others, 1e-9))
         share = config.replay_share
         n_new = new.sum() if config.windows_per_epoch is None else config.windows_per_epoch * (1 - share)
         # Never more of the old than their weights allow: fewer documents than the share asks for stay
