@@ -95,10 +95,10 @@ def test_the_card_says_all_that_a_reader_asks(tuned: Path) -> None:
 
 def test_the_best_step_is_kept(fresh_folder: Path, tmp_path: Path) -> None:
     # At this rate the model is soon good and then spoilt.
-    report = tiny_finetune.run(fresh_folder, tmp_path / "m", 40, learning_rate=0.03, warmup_share=0.9)
+    report = tiny_finetune.run(fresh_folder, tmp_path / "m", 60, learning_rate=0.1, warmup_share=0.9)
     areas = {entry["step"]: entry[AP_KEY] for entry in report.log if AP_KEY in entry}
     assert report.best_step == max(areas, key=lambda step: areas[step])
-    assert areas[report.best_step] > areas[40] + 0.05
+    assert areas[report.best_step] > areas[60] + 0.05
     found = evaluate(Segmenter.from_pretrained(tmp_path / "m"), documents(8, 100), resamples=0)
     mean = np.mean([figures.micro["average_precision"].value for figures in found.values()])
     assert mean == pytest.approx(areas[report.best_step], abs=0.02)
@@ -440,7 +440,7 @@ def test_rare_boundaries_are_not_drowned() -> None:
         return [key.gap != 9 for key in keys]
 
     usual = np.mean(others(None))
-    assert usual > 0.75
+    assert usual > 0.7
     assert np.mean(others(2.0)) == pytest.approx(2 / 3, abs=0.03)
     assert np.mean(others(2.0, n_replay=10)) == pytest.approx(2 / 3, abs=0.03)
     assert np.mean(others(1e6)) == usual
@@ -448,7 +448,7 @@ def test_rare_boundaries_are_not_drowned() -> None:
 
 def test_processes_share_the_batches_of_an_epoch() -> None:
     def batches(shard: Shard) -> list[object]:
-        config = SamplingConfig(contexts={8: 1.0}, windows_per_epoch=70, batch_tokens=100)
+        config = SamplingConfig(contexts={8: 1.0}, batch_tokens=100)
         return list(WindowSampler(tiny_training.packed(), config, 0, shard=shard))
 
     whole = batches(Shard())
@@ -544,7 +544,7 @@ def test_a_checkpoint_whose_boundary_is_label_0(fresh_folder: Path, tmp_path: Pa
     folder = shutil.copytree(fresh_folder, tmp_path / "flipped")
     settings = CheckpointConfig.from_json((folder / "segmenter.json").read_text())
     (folder / "segmenter.json").write_text(replace(settings, boundary_label=0).to_json())
-    report = tiny_finetune.run(folder, tmp_path / "m", STEPS)
+    report = tiny_finetune.run(folder, tmp_path / "m", 2 * STEPS)
     assert report.after["flat"].micro["average_precision"].value > 0.4
     again = Segmenter.from_pretrained(tmp_path / "m")
     assert again.config.boundary_label == 0

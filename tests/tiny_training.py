@@ -62,7 +62,6 @@ def model(dropout: float = 0.1) -> DistilBertForSequenceClassification:
 
 SAMPLING = SamplingConfig(
     contexts={"sentence": 0.3, 8: 0.7},
-    windows_per_epoch=60,
     batch_tokens=150,
     weight_inner=1.0,
     weight_breaks=1.0,

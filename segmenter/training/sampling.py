@@ -20,7 +20,7 @@ _LENGTH_GROUP = 4096
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SamplingConfig:
-    """What the windows contain.
+    """What the windows contain. The weight of a gap is the chance that an epoch has its window.
 
     :ivar contexts: Contexts and the share of windows that have each.
     :ivar marked_share: Share of the documents with known paragraphs whose marks are kept, 0 to 1.
@@ -30,8 +30,6 @@ class SamplingConfig:
     :ivar weight_marked_inner: The same where marks are kept, and tell the answer.
     :ivar most_others: Most other gaps drawn for each boundary of the documents to learn from; where
         boundaries are rarer, all weights of other gaps are made smaller alike. None: as the weights say.
-    :ivar windows_per_epoch: Windows drawn an epoch; None for the sum of the weights: all boundaries and,
-        of the other gaps, about the share that their weight says.
     :ivar replay_share: Share of the windows that come from the replay documents, 0 up to, not including, 1.
     :ivar batch_tokens: Most tokens of a batch, padding included.
     :raises ConfigError: If a setting is out of its range.
@@ -43,7 +41,6 @@ class SamplingConfig:
     weight_inner: float = 0.25
     weight_marked_inner: float = 0.03
     most_others: float | None = 4.0
-    windows_per_epoch: int | None = None
     replay_share: float = 0.0
     batch_tokens: int = 4096
 
@@ -193,12 +190,10 @@ class WindowSampler(Sampler[list[WindowKey]]):
             others = new[~is_boundary].sum()
             new[~is_boundary] *= min(1.0, config.most_others * is_boundary.sum() / max(others, 1e-9))
         share = config.replay_share
-        n_new = new.sum() if config.windows_per_epoch is None else config.windows_per_epoch * (1 - share)
         # Never more of the old than their weights allow: fewer documents than the share asks for stay
         # what they are, and do not change how the new ones are drawn.
-        n_old = min(n_new * share / (1 - share), old.sum())
-        drawn = (_draw(new, round(n_new), rng), self._first_replay + _draw(old, round(n_old), rng))
-        return rng.permutation(np.concatenate(drawn))
+        old *= min(1.0, new.sum() * share / (1 - share) / max(old.sum(), 1e-9))
+        return rng.permutation(np.concatenate([_draw(new, rng), self._first_replay + _draw(old, rng)]))
 
     def _lengths(
         self, sentence: NDArray[np.int64], document: NDArray[np.int64], context: Context
@@ -217,11 +212,14 @@ class WindowSampler(Sampler[list[WindowKey]]):
         return lengths + SPECIAL_TOKENS
 
 
-def _draw(weights: NDArray[np.float64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """A weighted draw without replacement (Efraimidis & Spirakis 2006): the largest log(u) / w."""
-    with np.errstate(divide="ignore"):
-        rank = np.where(weights > 0, np.log(rng.random(len(weights))) / weights, -np.inf)
-    found: NDArray[np.int64] = np.argsort(-rank, kind="stable")[: min(size, int(np.count_nonzero(weights)))]
+def _draw(chances: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw each with its own chance, and about as many as the chances add up to.
+
+    Systematic sampling in a random order (Madow 1949): what has chance 1 is always drawn.
+    """
+    order = rng.permutation(len(chances))
+    places = np.cumsum(chances[order]) + rng.random()
+    found: NDArray[np.int64] = order[np.diff(np.floor(places), prepend=0.0) >= 1]
     return found
 
 
