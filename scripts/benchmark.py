@@ -33,7 +33,7 @@ from segmenter.backends import choose, load_scorer
 from segmenter.backends.choice import possible
 from segmenter.checkpoint import Checkpoint
 from segmenter.reading import read_documents
-from segmenter.scoring import Scorer
+from segmenter.scoring import Logits, Scorer
 from segmenter.sources import locate
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -248,10 +248,11 @@ class Counting:
             network.hidden_dim,
         )
         self.batch_tokens = scorer.batch_tokens
+        self.runs_ahead = False  # So that the model's time is all counted.
         self.tokens = self.padding = 0
         self.operations = 0.0
 
-    def logits(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> NDArray[np.float32]:
+    def start(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> Logits:
         """Run the model."""
         rows, length = input_ids.shape
         size = self._size
@@ -261,7 +262,7 @@ class Counting:
         rest = 2 * (2 * size**2 + 2 * size * self._inner) + 2 * 2 * length * size
         # The last layer needs keys and values of all tokens, the rest for one.
         self.operations += rows * (length * self._layers * keys + (length * (self._layers - 1) + 1) * rest)
-        return self._scorer.logits(input_ids, attention_mask)
+        return self._scorer.start(input_ids, attention_mask)
 
 
 def whole(folder: Path, text: Text) -> dict[str, Any]:

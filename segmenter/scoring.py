@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 from segmenter.profiling import Profile
 from segmenter.windows import WindowBuilder, Windows
 
-__all__ = ["BatchBudget", "Scorer", "score_windows", "sigmoid"]
+__all__ = ["BatchBudget", "Logits", "Scorer", "sigmoid", "start_scoring"]
 
 logger = logging.getLogger(__name__)
+
+
+Logits = Callable[[], NDArray[np.float32]]
+"""Waits for a batch, and gives its logits in float32. *Shape:* ``(batch, 2)``."""
 
 
 class Scorer(Protocol):
@@ -24,12 +28,17 @@ class Scorer(Protocol):
         """Tokens of a batch that suit the device, padding included."""
         ...
 
-    def logits(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Run the model.
+    @property
+    def runs_ahead(self) -> bool:
+        """Whether the device works while the caller goes on."""
+        ...
+
+    def start(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> Logits:
+        """Run the model, or begin to.
 
         :param input_ids: *Shape:* ``(batch, length)``.
         :param attention_mask: 1 for a token, 0 for padding. *Shape:* ``(batch, length)``.
-        :return: Logits in float32. *Shape:* ``(batch, 2)``.
+        :return: Waits for the logits.
         :raises MemoryError: If the batch does not fit; a smaller one may.
         """
         ...
@@ -45,7 +54,7 @@ class BatchBudget:
     tokens: int
 
 
-def score_windows(
+def start_scoring(
     scorer: Scorer,
     builder: WindowBuilder,
     pad_id: int,
@@ -53,8 +62,8 @@ def score_windows(
     budget: BatchBudget,
     profile: Profile,
     on_batch: Callable[[int], object] | None = None,
-) -> list[NDArray[np.float32]]:
-    """Score the windows of several documents together.
+) -> Callable[[], list[NDArray[np.float32]]]:
+    """Score the windows of several documents together, or begin to.
 
     :param scorer: Runs the model.
     :param builder: Lays batches out.
@@ -62,9 +71,9 @@ def score_windows(
     :param documents: The windows of each document; some may have none.
     :param budget: How large a batch may be. Where the memory does not suffice it is halved.
     :param profile: Counts the time.
-    :param on_batch: Called with the number of windows of every batch that is done.
-    :return: Logit of label 1 minus logit of label 0 for each window, in the order given. *Shape:*
-        ``(n_windows,)`` each.
+    :param on_batch: Called with the number of windows of every batch that is handed to the scorer.
+    :return: Waits for the scores, and gives the logit of label 1 minus that of label 0 for each window, in
+        the order given. *Shape:* ``(n_windows,)`` each.
     :raises MemoryError: If even a single window does not fit.
     """
     with profile.stage("batching"):
@@ -72,29 +81,37 @@ def score_windows(
         owner = np.repeat(np.arange(len(documents)), counts)
         number = np.concatenate([np.arange(count) for count in (0, *counts)])
         lengths = np.concatenate([np.zeros(0, np.int64), *(windows.lengths for windows in documents)])
-        margins = np.zeros(len(owner), dtype=np.float32)
         order = np.argsort(-lengths, kind="stable")
-    start = 0
-    while start < len(order):
+    started: list[tuple[NDArray[np.int64], Logits]] = []
+    position = 0
+    while position < len(order):
         with profile.stage("batching"):
-            longest = int(lengths[order[start]])
-            batch = order[start : start + max(1, budget.tokens // longest)]
+            longest = int(lengths[order[position]])
+            batch = order[position : position + max(1, budget.tokens // longest)]
             sides = [documents[owner[index]].sides(number[index]) for index in batch]
             inputs = builder.pad(sides, pad_id)
         try:
             with profile.stage("model"):
-                logits = scorer.logits(*inputs)
+                started.append((batch, scorer.start(*inputs)))
         except MemoryError:
             if len(batch) == 1:
                 raise
             budget.tokens = len(batch) // 2 * longest
             logger.warning("out of memory: going on with batches of %d tokens", budget.tokens)
             continue
-        margins[batch] = logits[:, 1] - logits[:, 0]
-        start += len(batch)
+        position += len(batch)
         if on_batch is not None:
             on_batch(len(batch))
-    return np.split(margins, np.cumsum(counts)[:-1]) if counts else []
+
+    def finish() -> list[NDArray[np.float32]]:
+        margins = np.zeros(len(order), dtype=np.float32)
+        for batch, wait in started:
+            with profile.stage("model"):
+                logits = wait()
+            margins[batch] = logits[:, 1] - logits[:, 0]
+        return np.split(margins, np.cumsum(counts)[:-1]) if counts else []
+
+    return finish
 
 
 def sigmoid(margins: NDArray[np.floating]) -> NDArray[np.float32]:

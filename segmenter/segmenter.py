@@ -2,11 +2,11 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from segmenter.document import Sentence
 from segmenter.errors import ConfigError, InputError
 from segmenter.profiling import Profile
 from segmenter.readability import Vocabulary
-from segmenter.scoring import BatchBudget, Scorer, score_windows, sigmoid
+from segmenter.scoring import BatchBudget, Scorer, sigmoid, start_scoring
 from segmenter.segmentation import Segmentation
 from segmenter.sentences import Sentences, paragraph_flags, resolve_splitter, split_sentences
 from segmenter.sources import locate
@@ -27,6 +27,8 @@ from segmenter.tokenizing import SentenceTokenizer
 from segmenter.windows import TokenStream, WindowBuilder, Windows, candidate_gaps
 
 __all__ = ["Segmenter"]
+
+_T = TypeVar("_T")
 
 _BATCHES_A_GROUP = 16
 """How many batches' worth of windows are gathered from documents before the model runs."""
@@ -267,17 +269,9 @@ class Segmenter:
             # A line a minute where lines stay.
             mininterval=0.1 if sys.stderr.isatty() else 60,
         ) as bar:
-            for group in self._groups(documents):
-                bar.total += sum(len(document.windows) for document in group)
-                margins = score_windows(
-                    self._scorer,
-                    self._builder,
-                    self._checkpoint.pad_id,
-                    [document.windows for document in group],
-                    self._budget,
-                    self._profile,
-                    bar.update,
-                )
+            begun = ((group, self._start(group, bar)) for group in self._groups(documents))
+            for group, finish in _one_ahead(begun) if self._scorer.runs_ahead else begun:
+                margins = finish()
                 # Off the terminal while results are given, which may be printed.
                 bar.clear()
                 for document, margin in zip(group, margins, strict=True):
@@ -285,6 +279,18 @@ class Segmenter:
                         probabilities = np.zeros(max(0, len(document.stream.starts) - 1), dtype=np.float32)
                         probabilities[document.windows.gaps] = sigmoid(sign * margin)
                     yield document, probabilities
+
+    def _start(self, group: list[_Prepared], bar: "tqdm[Any]") -> Callable[[], list[NDArray[np.float32]]]:
+        bar.total += sum(len(document.windows) for document in group)
+        return start_scoring(
+            self._scorer,
+            self._builder,
+            self._checkpoint.pad_id,
+            [document.windows for document in group],
+            self._budget,
+            self._profile,
+            bar.update,
+        )
 
     def _groups(self, documents: Iterable[_Prepared]) -> Iterator[list[_Prepared]]:
         """Gather documents until their windows fill some batches."""
@@ -325,6 +331,22 @@ class Segmenter:
             trimmed_gaps=int(np.count_nonzero(windows.trimmed)),
             threshold=self.config.threshold_for(document.at_breaks),
         )
+
+
+def _one_ahead(values: Iterator[_T]) -> Iterator[_T]:
+    """Take one more than is given, so that its work is under way; an error waits for its turn."""
+    taken: list[_T] = []
+    while True:
+        try:
+            following = [next(values)]
+        except StopIteration:
+            break
+        except Exception:
+            yield from taken
+            raise
+        yield from taken
+        taken = following
+    yield from taken
 
 
 def _refuse_string(values: object, what: str) -> None:

@@ -70,7 +70,7 @@ def test_every_backend_gives_the_same_logits(
         ids = rng.integers(5, checkpoint.model.config.vocab_size, mask.shape) * mask
         with torch.inference_mode():
             output = checkpoint.model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask))
-        found = scorer.logits(ids, mask)
+        found = scorer.start(ids, mask)()
         assert found.dtype == np.float32
         np.testing.assert_allclose(found, output.logits, atol=tolerance, rtol=tolerance)
 

@@ -16,7 +16,7 @@ from transformers import (
 
 from segmenter.backends import TorchScorer
 from segmenter.profiling import Profile
-from segmenter.scoring import BatchBudget, score_windows, sigmoid
+from segmenter.scoring import BatchBudget, Logits, sigmoid, start_scoring
 from segmenter.windows import TokenStream, WindowBuilder, Windows
 
 BUILDER = WindowBuilder(4, 20, 101, 102)
@@ -26,17 +26,18 @@ class Adding:
     """Scores a window by its tokens alone, and remembers the batches it saw."""
 
     batch_tokens = 100
+    runs_ahead = False
 
     def __init__(self, most_tokens: int = 10**9) -> None:
         self.most_tokens = most_tokens
         self.shapes: list[tuple[int, ...]] = []
 
-    def logits(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> NDArray[np.float32]:
+    def start(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> Logits:
         if input_ids.size > self.most_tokens:
             raise MemoryError
         self.shapes.append(input_ids.shape)
         total = (input_ids * attention_mask).sum(axis=1) / 1000
-        return np.stack([np.zeros_like(total), total], axis=1).astype(np.float32)
+        return lambda: np.stack([np.zeros_like(total), total], axis=1).astype(np.float32)
 
 
 def documents(seed: int = 0) -> list[Windows]:
@@ -59,7 +60,7 @@ def expected(windows: Windows) -> list[float]:
 def test_order_is_restored_across_documents(budget: int | None) -> None:
     scorer = Adding()
     budget = budget or scorer.batch_tokens
-    margins = score_windows(scorer, BUILDER, 0, documents(), BatchBudget(budget), Profile())
+    margins = start_scoring(scorer, BUILDER, 0, documents(), BatchBudget(budget), Profile())()
     for windows, margin in zip(documents(), margins, strict=True):
         np.testing.assert_allclose(margin, expected(windows), rtol=1e-5)
     assert all(rows * length <= budget or rows == 1 for rows, length in scorer.shapes)
@@ -73,7 +74,7 @@ def test_out_of_memory_halves_the_budget_and_goes_on(caplog: pytest.LogCaptureFi
     budget = BatchBudget(200)
     done: list[int] = []
     with caplog.at_level(logging.WARNING, "segmenter"):
-        margins = score_windows(scorer, BUILDER, 0, documents(), budget, Profile(), done.append)
+        margins = start_scoring(scorer, BUILDER, 0, documents(), budget, Profile(), done.append)()
     for windows, margin in zip(documents(), margins, strict=True):
         np.testing.assert_allclose(margin, expected(windows), rtol=1e-5)
     assert sum(done) == sum(len(windows) for windows in documents())
@@ -82,18 +83,18 @@ def test_out_of_memory_halves_the_budget_and_goes_on(caplog: pytest.LogCaptureFi
     assert budget.tokens == 22
     # What was learned holds for the next documents.
     caplog.clear()
-    score_windows(scorer, BUILDER, 0, documents(), budget, Profile())
+    start_scoring(scorer, BUILDER, 0, documents(), budget, Profile())()
     assert not caplog.records
 
 
 def test_out_of_memory_with_a_single_window_is_an_error() -> None:
     with pytest.raises(MemoryError):
-        score_windows(Adding(most_tokens=5), BUILDER, 0, documents(), BatchBudget(200), Profile())
+        start_scoring(Adding(most_tokens=5), BUILDER, 0, documents(), BatchBudget(200), Profile())()
 
 
 def test_nothing_to_score() -> None:
-    assert score_windows(Adding(), BUILDER, 0, [], BatchBudget(9), Profile()) == []
-    (margins,) = score_windows(Adding(), BUILDER, 0, [documents()[1]], BatchBudget(9), Profile())
+    assert start_scoring(Adding(), BUILDER, 0, [], BatchBudget(9), Profile())() == []
+    (margins,) = start_scoring(Adding(), BUILDER, 0, [documents()[1]], BatchBudget(9), Profile())()
     assert margins.shape == (0,)
 
 
@@ -115,7 +116,7 @@ def test_torch_scorer_tells_out_of_memory_from_other_errors(
 
     scorer = TorchScorer(Failing(), "cpu")  # type: ignore[arg-type]
     with pytest.raises(raised) as caught:
-        scorer.logits(np.zeros((1, 2), np.int64), np.ones((1, 2), np.int64))
+        scorer.start(np.zeros((1, 2), np.int64), np.ones((1, 2), np.int64))
     assert type(caught.value) is raised
 
 
@@ -129,7 +130,7 @@ def test_logits_come_in_float32(dtype: torch.dtype) -> None:
             return Output()
 
     assert (
-        TorchScorer(Model(), "cpu").logits(np.zeros((1, 2), np.int64), np.ones((1, 2), np.int64)).dtype
+        TorchScorer(Model(), "cpu").start(np.zeros((1, 2), np.int64), np.ones((1, 2), np.int64))().dtype
         == np.float32
     )  # type: ignore[arg-type]
 
@@ -165,4 +166,4 @@ def test_logits_are_those_of_the_model(kind: str, lengths: tuple[int, ...]) -> N
     ids = np.random.default_rng(0).integers(1, 40, mask.shape) * mask
     with torch.inference_mode():
         expected = model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask)).logits
-    np.testing.assert_allclose(TorchScorer(model, "cpu").logits(ids, mask), expected, atol=1e-6)
+    np.testing.assert_allclose(TorchScorer(model, "cpu").start(ids, mask)(), expected, atol=1e-6)

@@ -2,6 +2,7 @@
 
 import gc
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -15,8 +16,10 @@ import torch
 from numpy.typing import NDArray
 
 from segmenter import CheckpointError, ChunkConfig, ConfigError, InputError, Segmenter, UnreadableTextWarning
+from segmenter.checkpoint import Checkpoint
 from segmenter.config import Candidates, CheckpointConfig
 from segmenter.profiling import STAGES
+from segmenter.scoring import Logits
 from segmenter.tokenizing import SentenceTokenizer
 
 BULGARIAN = (
@@ -327,8 +330,12 @@ def test_save_and_load_again(tiny_folder: Path, tmp_path: Path, examples: dict[s
 
 
 def test_progress_is_shown_on_request_only(
-    tiny: Segmenter, examples: dict[str, str], capsys: pytest.CaptureFixture[str]
+    tiny: Segmenter,
+    examples: dict[str, str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     tiny.segment(examples["career.txt"])
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
@@ -352,3 +359,47 @@ def test_the_profile_says_where_the_time_went(tiny_folder: Path) -> None:
     lines = str(segmenter.profile).splitlines()
     assert [line.split()[0] for line in lines] == list(STAGES)
     assert sum(float(line.split()[-1].rstrip("%")) for line in lines) == pytest.approx(100, abs=0.5)
+
+
+class Ahead:
+    """A scorer that works while its caller goes on, and writes down when."""
+
+    batch_tokens = 50
+    runs_ahead = True
+
+    def __init__(self, events: list[str]) -> None:
+        self.events = events
+
+    def start(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> Logits:
+        self.events.append("start")
+        logits = np.stack([np.zeros(len(input_ids)), input_ids[:, 1] % 7], axis=1).astype(np.float32)
+
+        def wait() -> NDArray[np.float32]:
+            self.events.append("wait")
+            return logits
+
+        return wait
+
+
+def test_a_device_that_runs_ahead_has_the_next_group_before_it_is_waited_for(tiny_folder: Path) -> None:
+    checkpoint = Checkpoint.load(tiny_folder)
+    events: list[str] = []
+    ahead = Segmenter(checkpoint, Ahead(events))
+    texts = ["One. Two. Three. " * 40, "Four. Five. " * 60, "", "Six. Seven."]
+    results = list(ahead.segment_many(texts))
+    alone = Ahead([])
+    Segmenter(checkpoint, alone).segment(texts[0])
+    n_batches = alone.events.count("start")
+    assert events[: n_batches + 1] == ["start"] * (n_batches + 1)
+    # The same as one text at a time, and in order.
+    for text, result in zip(texts, results, strict=True):
+        assert result.text == text
+        np.testing.assert_array_equal(result.probabilities, ahead.segment(text).probabilities)
+
+
+def test_an_error_ahead_does_not_cost_the_results_before_it(tiny_folder: Path) -> None:
+    ahead = Segmenter(Checkpoint.load(tiny_folder), Ahead([]))
+    results = ahead.segment_many(["One. Two. " * 200, "Three. Four.", None])  # type: ignore[list-item]
+    assert [len(next(results).chunks) > 0 for _ in range(2)] == [True, True]
+    with pytest.raises(InputError):
+        next(results)

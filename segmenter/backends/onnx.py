@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segmenter.extras import require
+from segmenter.scoring import Logits
 
 __all__ = ["OnnxScorer"]
 
@@ -31,13 +32,18 @@ class OnnxScorer:
         """Tokens of a batch that suit a CPU, padding included."""
         return _BATCH_TOKENS
 
-    def logits(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> NDArray[np.float32]:
+    @property
+    def runs_ahead(self) -> bool:
+        """Never: a CPU works while the caller waits."""
+        return False
+
+    def start(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> Logits:
         """Run the model.
 
         :param input_ids: *Shape:* ``(batch, length)``.
         :param attention_mask: 1 for a token, 0 for padding. *Shape:* ``(batch, length)``.
-        :return: Logits in float32. *Shape:* ``(batch, 2)``.
+        :return: The logits.
         """
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
         result: NDArray[np.float32] = self._session.run(["logits"], inputs)[0]
-        return result
+        return lambda: result

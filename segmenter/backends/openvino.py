@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segmenter.extras import quiet, require
+from segmenter.scoring import Logits
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -43,17 +44,22 @@ class OpenVinoScorer:
         """Tokens of a batch that suit a CPU, padding included."""
         return _BATCH_TOKENS
 
-    def logits(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> NDArray[np.float32]:
+    @property
+    def runs_ahead(self) -> bool:
+        """Never: a CPU works while the caller waits."""
+        return False
+
+    def start(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> Logits:
         """Run the model.
 
         :param input_ids: *Shape:* ``(batch, length)``.
         :param attention_mask: 1 for a token, 0 for padding. *Shape:* ``(batch, length)``.
-        :return: Logits in float32. *Shape:* ``(batch, 2)``.
+        :return: The logits.
         """
         # A request a call, so that threads may share the model.
-        result = self._compiled.create_infer_request().infer([input_ids, attention_mask])
-        found: NDArray[np.float32] = result[0].copy()
-        return found
+        outputs = self._compiled.create_infer_request().infer([input_ids, attention_mask])
+        result: NDArray[np.float32] = outputs[0].copy()
+        return lambda: result
 
 
 def _converted(openvino: Any, model: "PreTrainedModel") -> Any:

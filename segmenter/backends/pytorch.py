@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segmenter.errors import ConfigError
+from segmenter.scoring import Logits
 
 if TYPE_CHECKING:
     import torch
@@ -31,12 +32,12 @@ class TorchScorer:
     def __init__(self, model: "PreTrainedModel", device: str = "auto", dtype: str = "float32") -> None:
         import torch
 
-        from segmenter.encoder import Logits
+        from segmenter import encoder
 
         self._device = resolve_device(device)
         if dtype != "float32":
             model = deepcopy(model)  # What was loaded stays as exact as it is.
-        self._logits = Logits(model).to(self._device, getattr(torch, dtype)).eval()
+        self._logits = encoder.Logits(model).to(self._device, getattr(torch, dtype)).eval()
 
     @property
     def device(self) -> str:
@@ -48,22 +49,26 @@ class TorchScorer:
         """Tokens of a batch that suit the device, padding included."""
         return _CPU_BATCH_TOKENS if self._device.type == "cpu" else _GPU_BATCH_TOKENS
 
-    def logits(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Run the model.
+    @property
+    def runs_ahead(self) -> bool:
+        """Whether the device works while the caller goes on."""
+        return self._device.type == "cuda"
+
+    def start(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> Logits:
+        """Run the model; on a GPU, begin to.
 
         :param input_ids: *Shape:* ``(batch, length)``.
         :param attention_mask: 1 for a token, 0 for padding. *Shape:* ``(batch, length)``.
-        :return: Logits in float32. *Shape:* ``(batch, 2)``.
+        :return: Waits for the logits.
         :raises MemoryError: If the batch does not fit; a smaller one may.
         """
         import torch
 
         try:
             with torch.inference_mode():
-                ids = torch.from_numpy(input_ids).to(self._device)
                 # A batch without padding needs no mask.
-                mask = None if attention_mask.all() else torch.from_numpy(attention_mask).to(self._device)
-                result: NDArray[np.float32] = self._logits(ids, mask).float().cpu().numpy()
+                mask = None if attention_mask.all() else self._moved(attention_mask)
+                result = self._logits(self._moved(input_ids), mask).float()
         except RuntimeError as error:
             # Not every allocator has the error class.
             if isinstance(error, torch.OutOfMemoryError) or any(
@@ -71,7 +76,18 @@ class TorchScorer:
             ):
                 raise MemoryError(str(error)) from error
             raise
-        return result
+        return lambda: result.cpu().numpy()
+
+    def _moved(self, array: NDArray[np.int64]) -> "torch.Tensor":
+        import torch
+
+        tensor = torch.from_numpy(array)
+        # From pinned memory the copy does not hold the caller up.
+        return (
+            tensor.pin_memory().to(self._device, non_blocking=True)
+            if self.runs_ahead
+            else tensor.to(self._device)
+        )
 
 
 def resolve_device(device: str) -> "torch.device":
