@@ -62,6 +62,7 @@ class Text:
 def main(
     model: Annotated[str | None, typer.Option(help="The shipped one if left out.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder with enwiki/dev.parquet; else examples/.")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda.")] = "cpu",
     documents: Annotated[str, typer.Option(help="Which, comma-separated.")] = "page,article,book",
     cold: Annotated[bool, typer.Option(help="Measure the start of the command too.")] = True,
     as_json: Annotated[Path | None, typer.Option("--json", help="Write all figures there.")] = None,
@@ -69,17 +70,17 @@ def main(
     """Measure and print."""
     transformers_logging.set_verbosity_error()
     folder = locate(model)
-    results: dict[str, Any] = {"machine": machine()}
+    results: dict[str, Any] = {"machine": machine(device)}
     print(json.dumps(results["machine"]))
     for text in texts(data, documents.split(",")):
-        results[text.name] = compare(folder, text)
-    if cold:
+        results[text.name] = compare(folder, text, device)
+    if cold and device == "cpu":
         results["cold start"] = cold_start(folder)
     if as_json is not None:
         as_json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
-def machine() -> dict[str, Any]:
+def machine(device: str) -> dict[str, Any]:
     """What the run runs on, and how fast it multiplies matrices."""
     from segmenter.backends.measured import cpu_name
 
@@ -87,17 +88,20 @@ def machine() -> dict[str, Any]:
     return {
         "cpu": cpu_name(),
         "torch": torch.__version__,
-        "matrix product, GFLOP/s": {name: round(peak(kind)) for name, kind in kinds.items()},
+        "device": "CPU" if device == "cpu" else torch.cuda.get_device_name(device),
+        "matrix product, GFLOP/s": {name: round(peak(kind, device)) for name, kind in kinds.items()},
     }
 
 
-def peak(kind: torch.dtype, size: int = 1024) -> float:
+def peak(kind: torch.dtype, device: str) -> float:
     """Billions of operations a second of a matrix product, the best of some."""
-    one, other = torch.randn(size, size).to(kind), torch.randn(size, size).to(kind)
+    size = 1024 if device == "cpu" else 8192
+    one, other = (torch.randn(size, size, device=device).to(kind) for _ in range(2))
     best = float("inf")
     for _ in range(6):
         started = time.perf_counter()
-        one @ other
+        product = one @ other
+        float(product[0, 0])  # Waits for a GPU.
         best = min(best, time.perf_counter() - started)
     return 2 * size**3 / best / 1e9
 
@@ -138,11 +142,11 @@ def joined(name: str, split: Sequence[tuple[list[str], list[int]]], size: int) -
     return text
 
 
-def recipe(folder: Path, batch_size: int) -> Predict:
+def recipe(folder: Path, batch_size: int, device: str) -> Predict:
     """The published recipe: strings of two sentences through a pipeline."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     network = AutoModelForSequenceClassification.from_pretrained(folder)
-    pipeline = TextClassificationPipeline(model=network, tokenizer=tokenizer, device="cpu")
+    pipeline = TextClassificationPipeline(model=network, tokenizer=tokenizer, device=device)
 
     def predict(sentences: Sequence[str]) -> NDArray[np.float32]:
         pairs = [f"{left} [SEP] {right}" for left, right in pairwise(sentences)]
@@ -157,16 +161,17 @@ def recipe(folder: Path, batch_size: int) -> Predict:
     return predict
 
 
-def compare(folder: Path, text: Text) -> dict[str, Any]:
+def compare(folder: Path, text: Text, device: str) -> dict[str, Any]:
     """Measure all on one document, in turns."""
     ways: dict[str, Predict] = {
-        "recipe, pair by pair": recipe(folder, 1),
-        "recipe, batches of 32": recipe(folder, 32),
+        "recipe, pair by pair": recipe(folder, 1, device),
+        "recipe, batches of 32": recipe(folder, 32, device),
     }
-    for backend, dtype in possible(folder):
+    on_a_gpu = [("torch", dtype) for dtype in ("float32", "float16", "bfloat16")]
+    for backend, dtype in possible(folder) if device == "cpu" else on_a_gpu:
         segmenter = Segmenter.from_pretrained(
             folder,
-            device="cpu",
+            device=device,
             backend=backend,  # type: ignore[arg-type]
             dtype=dtype,  # type: ignore[arg-type]
             context="sentence",
@@ -186,7 +191,7 @@ def compare(folder: Path, text: Text) -> dict[str, Any]:
     characters = [sum(map(len, turn)) for turn in text.turns]
     base = "recipe, pair by pair"
     expected = np.concatenate(found[base]) > 0.5
-    chosen = choose("auto", "auto", "cpu", folder)
+    chosen = choose("auto", "auto", device, folder)
     rows: dict[str, Any] = {}
     print(f"\n{text.name}: {len(text.sentences)} sentences, {len(text.turns)} turns")
     print(f"{'':24} pairs/s  characters/s  times (a)  labels equal")
@@ -206,14 +211,14 @@ def compare(folder: Path, text: Text) -> dict[str, Any]:
             f"{name:24} {row['pairs a second']:7.1f} {row['characters a second']:13.0f} "
             f"{row['times (a)']:10.2f} {row['labels equal']:13.2%}{mark}"
         )
-    rows["with paragraphs"] = with_paragraphs(folder, text, rows[base]["pairs a second"])
-    rows["whole document"] = whole(folder, text)
+    rows["with paragraphs"] = with_paragraphs(folder, text, device, rows[base]["pairs a second"])
+    rows["whole document"] = whole(folder, text, device)
     return rows
 
 
-def with_paragraphs(folder: Path, text: Text, usual: float) -> dict[str, float]:
+def with_paragraphs(folder: Path, text: Text, device: str, usual: float) -> dict[str, float]:
     """The same document scored at its paragraph breaks only; (a) knows no paragraphs."""
-    segmenter = Segmenter.from_pretrained(folder, device="cpu", context="sentence", candidates="auto")
+    segmenter = Segmenter.from_pretrained(folder, device=device, context="sentence", candidates="auto")
     taken = []
     for _ in range(3):
         started = time.perf_counter()
@@ -265,11 +270,13 @@ class Counting:
         return self._scorer.start(input_ids, attention_mask)
 
 
-def whole(folder: Path, text: Text) -> dict[str, Any]:
+def whole(folder: Path, text: Text, device: str) -> dict[str, Any]:
     """Stages, padding, operations a second and memory of the whole document, every gap scored."""
     checkpoint = Checkpoint.load(folder)
     config = replace(checkpoint.config, context="sentence", candidates="all", sentences="lines")
-    scorer = Counting(load_scorer(checkpoint, choose("auto", "auto", "cpu", folder)), checkpoint.model.config)
+    scorer = Counting(
+        load_scorer(checkpoint, choose("auto", "auto", device, folder)), checkpoint.model.config
+    )
     segmenter = Segmenter(replace(checkpoint, config=config), scorer)
     result = segmenter.segment("\n".join(text.sentences))
     with segmenter.profile.stage("decoding"):
@@ -282,7 +289,7 @@ def whole(folder: Path, text: Text) -> dict[str, Any]:
         "outside the model": segmenter.profile.outside_model,
         "padding": scorer.padding / scorer.tokens,
         "GFLOP/s in the model": scorer.operations / stages["model"] / 1e9,
-        "peak memory, MB": memory(folder, text),
+        "peak memory, MB": memory(folder, text, device),
     }
     print(
         f"whole document: {row['outside the model']:.1%} outside the model, {row['padding']:.1%} padding, "
@@ -291,18 +298,18 @@ def whole(folder: Path, text: Text) -> dict[str, Any]:
     return row
 
 
-def memory(folder: Path, text: Text) -> float:
+def memory(folder: Path, text: Text, device: str) -> float:
     """Peak memory of a process that segments the document and does nothing else."""
     code = (
         "import json, resource, sys; from segmenter import Segmenter; "
-        "s = Segmenter.from_pretrained(sys.argv[1], context='sentence', candidates='all'); "
+        "s = Segmenter.from_pretrained(sys.argv[1], device=sys.argv[3], context='sentence', candidates='all'); "
         "s.predict(json.load(open(sys.argv[2]))); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)"
     )
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(text.sentences, file)
         file.flush()
-        command = [sys.executable, "-c", code, str(folder), file.name]
+        command = [sys.executable, "-c", code, str(folder), file.name, device]
         return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 

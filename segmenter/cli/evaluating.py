@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from segmenter.cli.common import Documents, Model, SkipBad, Threshold, app, read, reported
+from segmenter.cli.common import (
+    Backend,
+    BackendChoice,
+    Device,
+    Documents,
+    Dtype,
+    DtypeChoice,
+    Model,
+    SkipBad,
+    Threshold,
+    app,
+    read,
+    reported,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,6 +59,9 @@ def evaluate(
             min=1, help="Measure on a sample: whole documents, in the order of a hash of their ids."
         ),
     ] = None,
+    backend: Backend = BackendChoice.AUTO,
+    dtype: Dtype = DtypeChoice.AUTO,
+    device: Device = "auto",
     resamples: Annotated[int, typer.Option(min=0, help="Draws of the intervals.")] = 1000,
     skip_bad: SkipBad = False,
 ) -> None:
@@ -70,8 +86,11 @@ def evaluate(
         if plot is not None:
             check_plot(plot)
         # Both at once, so that a mistake in either is told before the work begins.
-        segmenter = Segmenter.from_pretrained(model, threshold=threshold)
-        other = None if compare is None else Segmenter.from_pretrained(compare, threshold=threshold)
+        runs_with: dict[str, Any] = {"backend": backend.value, "dtype": dtype.value, "device": device}
+        segmenter = Segmenter.from_pretrained(model, threshold=threshold, **runs_with)
+        other = (
+            None if compare is None else Segmenter.from_pretrained(compare, threshold=threshold, **runs_with)
+        )
         results = _measured(documents, segmenter, resamples)
         differences = {}
         if other is not None:
