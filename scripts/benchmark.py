@@ -302,7 +302,8 @@ def memory(folder: Path, text: Text, device: str) -> float:
     """Peak memory of a process that segments the document and does nothing else."""
     code = (
         "import json, resource, sys; from segmenter import Segmenter; "
-        "s = Segmenter.from_pretrained(sys.argv[1], device=sys.argv[3], context='sentence', candidates='all'); "
+        "s = Segmenter.from_pretrained(sys.argv[1], device=sys.argv[3], context='sentence', "
+        "candidates='all'); "
         "s.predict(json.load(open(sys.argv[2]))); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)"
     )
