@@ -23,9 +23,19 @@ from segmenter.errors import CheckpointError, ConfigError
 from segmenter.windows import SPECIAL_TOKENS
 
 if TYPE_CHECKING:
+    from torch import nn
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["SETTINGS_FILE", "Checkpoint", "round_to_stored", "weights_hash", "write_checkpoint"]
+__all__ = [
+    "SETTINGS_FILE",
+    "Checkpoint",
+    "LightCheckpoint",
+    "check_files",
+    "read_settings",
+    "round_to_stored",
+    "weights_hash",
+    "write_checkpoint",
+]
 
 SETTINGS_FILE = "segmenter.json"
 
@@ -37,30 +47,43 @@ _BARE = CheckpointConfig(context=_BARE_CONTEXT, paragraph_mark="[unused1]")
 _PICKLED = ("pytorch_model.bin", "model.pt", "model.pth", "pytorch_model.bin.index.json")
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """A loaded checkpoint.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LightCheckpoint:
+    """What reading needs of a checkpoint.
 
     :ivar folder: Where it was read from.
     :ivar model: The classifier, in float32, on the CPU.
-    :ivar tokenizer: Its tokenizer.
+    :ivar vocabulary: Turns text into token ids.
     :ivar config: Its settings.
     :ivar max_positions: Most tokens of a window, special ones included.
     :ivar cls_id: Id of the first token of a window.
     :ivar sep_id: Id of the separator.
     :ivar pad_id: Id of padding.
+    :ivar unk_id: Id of what the vocabulary does not know, or None.
     :ivar mark_id: Id of the paragraph mark, or None if the checkpoint knows no marks.
     """
 
     folder: Path
-    model: "PreTrainedModel"
-    tokenizer: "PreTrainedTokenizerBase"
+    model: "nn.Module"
+    vocabulary: Tokenizer
     config: CheckpointConfig
     max_positions: int
     cls_id: int
     sep_id: int
     pad_id: int
+    unk_id: int | None
     mark_id: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checkpoint(LightCheckpoint):
+    """A checkpoint to train, to change and to write, as transformers knows it.
+
+    :ivar tokenizer: Its tokenizer.
+    """
+
+    model: "PreTrainedModel"
+    tokenizer: "PreTrainedTokenizerBase"
 
     @classmethod
     def load(cls, folder: Path, *, new_head: bool = False) -> "Checkpoint":
@@ -71,8 +94,8 @@ class Checkpoint:
         :return: The loaded checkpoint.
         :raises CheckpointError: If a file is missing or damaged, or is not what this package needs.
         """
-        _check_files(folder)
-        config, has_settings = _read_settings(folder)
+        check_files(folder)
+        config, has_settings = read_settings(folder)
         model, is_bare = _load_model(folder, new_head)
         tokenizer = _load_tokenizer(folder)
         if is_bare:
@@ -105,11 +128,13 @@ class Checkpoint:
             folder=folder,
             model=model,
             tokenizer=tokenizer,
+            vocabulary=tokenizer.backend_tokenizer,
             config=config,
             max_positions=min(_positions(model), tokenizer.model_max_length),
             cls_id=ids["cls"],
             sep_id=ids["sep"],
             pad_id=ids["pad"],
+            unk_id=tokenizer.unk_token_id,
             mark_id=mark_id,
         )
 
@@ -200,7 +225,12 @@ def _write_tokenizer(tokenizer: "PreTrainedTokenizerBase", model: "PreTrainedMod
     path.write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _check_files(folder: Path) -> None:
+def check_files(folder: Path) -> None:
+    """Make sure that a folder has what a checkpoint needs.
+
+    :param folder: The folder.
+    :raises CheckpointError: If a file is missing or damaged.
+    """
     if not (folder / "config.json").is_file():
         raise CheckpointError(
             f"{folder} has no config.json, expected a checkpoint folder with config.json, "
@@ -229,7 +259,13 @@ def _check_files(folder: Path) -> None:
             ) from error
 
 
-def _read_settings(folder: Path) -> tuple[CheckpointConfig, bool]:
+def read_settings(folder: Path) -> tuple[CheckpointConfig, bool]:
+    """Read the settings of a checkpoint.
+
+    :param folder: The checkpoint.
+    :return: The settings, and whether it has any of its own.
+    :raises CheckpointError: If the file is damaged.
+    """
     path = folder / SETTINGS_FILE
     if not path.is_file():
         return CheckpointConfig(), False

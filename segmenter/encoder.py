@@ -4,14 +4,16 @@ A classifier reads ``[CLS]`` alone, so that the last layer has to ask only for i
 saves a seventh of all operations, and gives the same numbers.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 from torch.nn import functional
-from transformers import DistilBertForSequenceClassification, PreTrainedModel
 
-__all__ = ["Logits", "classify", "encode", "traced"]
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+__all__ = ["Logits", "classify", "encode", "is_distilbert", "traced"]
 
 
 class Logits(nn.Module):
@@ -20,7 +22,7 @@ class Logits(nn.Module):
     :param model: The classifier.
     """
 
-    def __init__(self, model: PreTrainedModel) -> None:
+    def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model = model
 
@@ -32,13 +34,22 @@ class Logits(nn.Module):
             ``(batch, length)``.
         :return: Logits. *Shape:* ``(batch, 2)``.
         """
-        if isinstance(self.model, DistilBertForSequenceClassification):
+        if is_distilbert(self.model):
             return classify(self.model, encode(self.model, input_ids, attention_mask)[:, 0])
         logits: torch.Tensor = self.model(input_ids=input_ids, attention_mask=attention_mask).logits
         return logits
 
 
-def traced(model: PreTrainedModel) -> torch.export.ExportedProgram:
+def is_distilbert(model: nn.Module) -> bool:
+    """Whether a classifier is a DistilBERT, as transformers or :mod:`segmenter.light` makes it.
+
+    :param model: The classifier.
+    :return: Whether :func:`encode` can run it.
+    """
+    return hasattr(model, "distilbert") and hasattr(model, "pre_classifier")
+
+
+def traced(model: nn.Module) -> "ExportedProgram":
     """Trace a classifier, for batches of any size and length.
 
     :param model: The classifier.
@@ -54,7 +65,7 @@ def traced(model: PreTrainedModel) -> torch.export.ExportedProgram:
 
 
 def encode(
-    model: DistilBertForSequenceClassification,
+    model: nn.Module,
     input_ids: torch.Tensor,
     attention_mask: torch.Tensor | None,
     read: torch.Tensor | None = None,
@@ -69,7 +80,7 @@ def encode(
         ``(batch, n_read)``.
     :return: Their states. *Shape:* ``(batch, n_read, hidden_size)``.
     """
-    encoder = model.distilbert
+    encoder: Any = model.distilbert
     hidden = encoder.embeddings(input_ids)
     mask = None if attention_mask is None else attention_mask[:, None, None, :].bool()
     layers: list[Any] = list(encoder.transformer.layer)
@@ -83,15 +94,15 @@ def encode(
     return _run(last, asking, hidden, mask)
 
 
-def classify(model: DistilBertForSequenceClassification, first: torch.Tensor) -> torch.Tensor:
+def classify(model: nn.Module, first: torch.Tensor) -> torch.Tensor:
     """Run the classifier's head.
 
     :param model: The classifier.
     :param first: States of the first tokens. *Shape:* ``(batch, hidden_size)``.
     :return: Logits. *Shape:* ``(batch, 2)``.
     """
-    pooled = model.dropout(functional.relu(model.pre_classifier(first)))
-    logits: torch.Tensor = model.classifier(pooled)
+    parts: Any = model
+    logits: torch.Tensor = parts.classifier(parts.dropout(functional.relu(parts.pre_classifier(first))))
     return logits
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from segmenter.backends import Backend, Dtype, choose, load_scorer
-from segmenter.checkpoint import Checkpoint, write_checkpoint
+from segmenter.checkpoint import Checkpoint, LightCheckpoint, write_checkpoint
 from segmenter.config import Candidates, CheckpointConfig, Context
 from segmenter.document import Sentence
 from segmenter.errors import ConfigError, InputError
@@ -63,7 +63,7 @@ class Segmenter:
 
     def __init__(
         self,
-        checkpoint: Checkpoint,
+        checkpoint: LightCheckpoint,
         scorer: Scorer,
         *,
         sentences: Sentences | None = None,
@@ -83,9 +83,8 @@ class Segmenter:
             cls_id=checkpoint.cls_id,
             sep_id=checkpoint.sep_id,
         )
-        backend = checkpoint.tokenizer.backend_tokenizer
-        self._tokenizer = SentenceTokenizer(backend)
-        self._vocabulary = Vocabulary(backend, checkpoint.tokenizer.unk_token_id)
+        self._tokenizer = SentenceTokenizer(checkpoint.vocabulary)
+        self._vocabulary = Vocabulary(checkpoint.vocabulary, checkpoint.unk_id)
 
     @classmethod
     def from_pretrained(
@@ -127,7 +126,9 @@ class Segmenter:
         """
         folder = locate(model, revision)
         choice = choose(backend, dtype, device, folder)
-        checkpoint = Checkpoint.load(folder)
+        from segmenter.light import load_light
+
+        checkpoint = load_light(folder) or Checkpoint.load(folder)
         overrides: dict[str, Any] = {"context": context, "threshold": threshold, "candidates": candidates}
         overrides = {name: value for name, value in overrides.items() if value is not None}
         if threshold is not None:
@@ -211,7 +212,10 @@ class Segmenter:
 
         :param folder: Where to; made if it is missing.
         """
-        write_checkpoint(self._checkpoint.model, self._checkpoint.tokenizer, self.config, Path(folder))
+        whole = self._checkpoint
+        if not isinstance(whole, Checkpoint):
+            whole = Checkpoint.load(whole.folder)
+        write_checkpoint(whole.model, whole.tokenizer, self.config, Path(folder))
 
     def _prepare(self, text: str) -> _Prepared:
         _check_text(text)

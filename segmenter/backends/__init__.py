@@ -7,13 +7,13 @@ from segmenter.backends.measured import ONNX_FILES, exported_file
 from segmenter.backends.pytorch import TorchScorer
 
 if TYPE_CHECKING:
-    from segmenter.checkpoint import Checkpoint
+    from segmenter.checkpoint import LightCheckpoint
     from segmenter.scoring import Scorer
 
 __all__ = ["Backend", "Choice", "Dtype", "TorchScorer", "choose", "load_scorer"]
 
 
-def load_scorer(checkpoint: "Checkpoint", choice: Choice) -> "Scorer":
+def load_scorer(checkpoint: "LightCheckpoint", choice: Choice) -> "Scorer":
     """Set a backend up.
 
     :param checkpoint: The model.

@@ -10,7 +10,7 @@ from segmenter.extras import quiet, require
 from segmenter.scoring import Logits
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from torch import nn
 
 __all__ = ["OpenVinoScorer"]
 
@@ -27,7 +27,7 @@ class OpenVinoScorer:
     :raises MissingPackageError: If openvino is not installed.
     """
 
-    def __init__(self, source: "PreTrainedModel | Path", dtype: str = "float32", threads: int = 0) -> None:
+    def __init__(self, source: "nn.Module | Path", dtype: str = "float32", threads: int = 0) -> None:
         openvino = require("openvino")
         core = openvino.Core()
         model = core.read_model(source) if isinstance(source, Path) else _converted(openvino, source)
@@ -62,7 +62,7 @@ class OpenVinoScorer:
         return lambda: result
 
 
-def _converted(openvino: Any, model: "PreTrainedModel") -> Any:
+def _converted(openvino: Any, model: "nn.Module") -> Any:
     from segmenter.encoder import traced
 
     with quiet():

@@ -11,7 +11,7 @@ from segmenter.scoring import Logits
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PreTrainedModel
+    from torch import nn
 
 __all__ = ["TorchScorer"]
 
@@ -29,7 +29,7 @@ class TorchScorer:
     :raises ConfigError: If there is no such device.
     """
 
-    def __init__(self, model: "PreTrainedModel", device: str = "auto", dtype: str = "float32") -> None:
+    def __init__(self, model: "nn.Module", device: str = "auto", dtype: str = "float32") -> None:
         import torch
 
         from segmenter import encoder

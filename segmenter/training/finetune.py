@@ -118,7 +118,7 @@ def train(
         folder.claim(identity(checkpoint, config, sampling, settings, data))
     try:
         before = score_together(base, data["eval"], show_progress)
-        tokenizer = SentenceTokenizer(checkpoint.tokenizer.backend_tokenizer)
+        tokenizer = SentenceTokenizer(checkpoint.vocabulary)
         packed = PackedDocuments.from_documents([*data["train"], *data["replay"]], tokenizer)
         summary = fit(
             checkpoint.model,

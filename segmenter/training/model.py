@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import torch
 from torch import distributed, nn
 from torch.nn import functional
-from transformers import DistilBertForSequenceClassification, PreTrainedModel
+from transformers import PreTrainedModel
 
-from segmenter.encoder import classify, encode
+from segmenter.encoder import classify, encode, is_distilbert
 
 __all__ = ["GapLoss", "GapModel"]
 
@@ -82,7 +82,7 @@ class GapModel(nn.Module):
         :param inner_labels: *Shape:* ``(n_inner,)``.
         :return: ``loss``, and its parts ``window_loss`` and ``inner_loss``.
         """
-        if isinstance(self.classifier, DistilBertForSequenceClassification):
+        if is_distilbert(self.classifier):
             logits, states = _distilbert(self.classifier, input_ids, attention_mask, inner)
         else:
             output = self.classifier(
@@ -107,7 +107,7 @@ class GapModel(nn.Module):
 
 
 def _distilbert(
-    model: DistilBertForSequenceClassification,
+    model: PreTrainedModel,
     input_ids: torch.Tensor,
     attention_mask: torch.Tensor,
     inner: torch.Tensor,
