@@ -6,9 +6,9 @@ from pathlib import Path
 
 from segmenter.errors import CheckpointError
 
-__all__ = ["locate", "shipped_model"]
+__all__ = ["SHIPPED", "locate", "shipped_model"]
 
-SHIPPED = "minilm-l6-enwiki"
+SHIPPED = "minilm-l6"
 """Folder of the shipped model under ``models/``."""
 
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")

@@ -12,7 +12,7 @@ from segmenter.config import CheckpointConfig, Context
 from segmenter.errors import ConfigError
 from segmenter.evaluation import Evaluation, compare, measure
 from segmenter.labelled import LabelledDocument, id_order, sample_documents
-from segmenter.sources import locate
+from segmenter.sources import SHIPPED, locate
 from segmenter.tokenizing import SentenceTokenizer
 from segmenter.training.calibration import Goal, Scores, calibrate, cross_fitted, fold, self_fitted
 from segmenter.training.card import CardNotes, model_card
@@ -135,7 +135,7 @@ def train(
             show_progress,
         )
         report = RunReport(
-            base="the shipped model" if model is None else Path(model).name,
+            base=SHIPPED if model is None else Path(model).name,
             data={use: described(documents) for use, documents in data.items()},
             training=asdict(config),
             sampling=asdict(sampling),
