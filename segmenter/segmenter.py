@@ -33,6 +33,9 @@ _T = TypeVar("_T")
 _BATCHES_A_GROUP = 16
 """How many batches' worth of windows are gathered from documents before the model runs."""
 
+_BAR_DELAY = 1.0
+"""Seconds of work before a bar is worth its place."""
+
 _DOCUMENTS_A_GROUP = 1024
 """Most documents that are gathered: blank ones have no windows."""
 
@@ -268,7 +271,7 @@ class Segmenter:
             total=0,
             disable=not show_progress,
             leave=False,
-            delay=1.0,
+            delay=_BAR_DELAY,
             dynamic_ncols=True,
             # A line a minute where lines stay.
             mininterval=0.1 if sys.stderr.isatty() else 60,
