@@ -1,7 +1,7 @@
 """Writes a checkpoint for other backends, and measures each of them beside torch in float32."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -16,6 +16,7 @@ from segmenter.backends.measured import ONNX_FILES, Measured, write_measured
 from segmenter.checkpoint import Checkpoint, write_checkpoint
 from segmenter.errors import CheckpointError, InputError
 from segmenter.extras import quiet, require
+from segmenter.labelled import gap_flags
 from segmenter.segmenter import Segmenter
 
 __all__ = ["export"]
@@ -51,7 +52,7 @@ def export(checkpoint: Checkpoint, texts: Sequence[str], output: Path | None = N
     :return: How each backend did that is installed.
     :raises InputError: If the texts have no gap.
     :raises MissingPackageError: If a package of the extra ``onnx`` is not installed.
-    :raises CheckpointError: If the files cannot be written.
+    :raises CheckpointError: If the files cannot be written, or the output folder holds a model already.
     """
     for module in ("onnx", "onnxscript", "onnxruntime"):
         require(module)
@@ -60,6 +61,8 @@ def export(checkpoint: Checkpoint, texts: Sequence[str], output: Path | None = N
         raise InputError("got texts without a gap, expected some of the kind that will be read")
     folder = checkpoint.folder
     if output is not None:
+        if (output / "config.json").exists():
+            raise CheckpointError(f"{output} holds a model already, expected a new folder")
         write_checkpoint(checkpoint.model, checkpoint.tokenizer, checkpoint.config, output)
         folder = output
     checkpoint = replace(checkpoint, folder=folder)
@@ -107,14 +110,8 @@ def _run(segmenter: Segmenter, texts: Sequence[str]) -> _Run:
     started = time.perf_counter()
     results = list(segmenter.segment_many(texts))
     seconds = time.perf_counter() - started
-    found = [_found(result.boundaries, len(result.probabilities)) for result in results]
+    found = [gap_flags(result.boundaries, len(result.sentences)) for result in results]
     return _Run(np.concatenate([r.probabilities for r in results]), np.concatenate(found), seconds)
-
-
-def _found(boundaries: Iterable[int], n_gaps: int) -> NDArray[np.bool_]:
-    flags = np.zeros(n_gaps, dtype=np.bool_)
-    flags[np.asarray(list(boundaries), dtype=np.int64) - 1] = True
-    return flags
 
 
 def _write_float(checkpoint: Checkpoint, path: Path) -> None:

@@ -148,14 +148,17 @@ def load_light(folder: Path) -> LightCheckpoint | None:
 
 def _read_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, int], int] | None:
     try:
-        settings = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
         vocabulary = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    except Exception:  # tokenizers raises this class itself; transformers will say what is wrong
+        return None
+    try:
+        settings = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
         ids = {
             f"{name}_id": vocabulary.token_to_id(settings[f"{name}_token"])
             for name in ("cls", "sep", "pad", "unk")
         }
         most_tokens = int(settings["model_max_length"])
-    except Exception:  # tokenizers has no error class of its own; transformers says what is wrong
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     found = {name: number for name, number in ids.items() if number is not None}
     return (vocabulary, found, most_tokens) if len(found) == len(ids) else None

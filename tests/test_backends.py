@@ -247,6 +247,16 @@ def test_export_and_info_as_commands(tiny_folder: Path, tmp_path: Path) -> None:
     assert ends[0] == ends[1]
 
 
+def test_no_model_is_overwritten(tiny_folder: Path, folder: Path, tmp_path: Path) -> None:
+    before = (folder / "model.safetensors").read_bytes()
+    with pytest.raises(CheckpointError, match="holds a model already, expected a new folder"):
+        export(Checkpoint.load(tiny_folder), TEXTS, folder)
+    assert (folder / "model.safetensors").read_bytes() == before
+    done = CliRunner().invoke(app, ["export", str(ROOT / "examples" / "harbour.txt")])
+    assert done.exit_code == 2
+    assert "the shipped model, and one of the hub, stay as they are" in done.stderr
+
+
 def test_rows_are_plain_data() -> None:
     assert replace(row("torch", "float32", 1), speedup=2.0).speedup == 2
     assert set(asdict(row("torch", "float32", 1))) == set(Measured.__dataclass_fields__)

@@ -5,15 +5,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from segmenter.backends.on_cpu import CpuScorer
 from segmenter.extras import require
-from segmenter.scoring import Logits
 
 __all__ = ["OnnxScorer"]
 
-_BATCH_TOKENS = 4096
 
-
-class OnnxScorer:
+class OnnxScorer(CpuScorer):
     """Runs a model that :mod:`segmenter.export` wrote, on the CPU.
 
     :param path: The ONNX file.
@@ -27,23 +25,7 @@ class OnnxScorer:
         options.intra_op_num_threads = threads
         self._session = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
-    @property
-    def batch_tokens(self) -> int:
-        """Tokens of a batch that suit a CPU, padding included."""
-        return _BATCH_TOKENS
-
-    @property
-    def runs_ahead(self) -> bool:
-        """Never: a CPU works while the caller waits."""
-        return False
-
-    def start(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> Logits:
-        """Run the model.
-
-        :param input_ids: *Shape:* ``(batch, length)``.
-        :param attention_mask: 1 for a token, 0 for padding. *Shape:* ``(batch, length)``.
-        :return: The logits.
-        """
+    def _run(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> NDArray[np.float32]:
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
         result: NDArray[np.float32] = self._session.run(["logits"], inputs)[0]
-        return lambda: result
+        return result

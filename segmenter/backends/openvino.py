@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from segmenter.backends.on_cpu import CpuScorer
 from segmenter.extras import quiet, require
-from segmenter.scoring import Logits
 
 if TYPE_CHECKING:
     from torch import nn
 
 __all__ = ["OpenVinoScorer"]
 
-_BATCH_TOKENS = 4096
 _PRECISIONS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 
 
-class OpenVinoScorer:
+class OpenVinoScorer(CpuScorer):
     """Runs a model on the CPU.
 
     :param source: A model, which takes seconds to convert, or an ONNX file.
@@ -39,27 +38,11 @@ class OpenVinoScorer:
             settings["INFERENCE_NUM_THREADS"] = threads
         self._compiled = core.compile_model(model, "CPU", settings)
 
-    @property
-    def batch_tokens(self) -> int:
-        """Tokens of a batch that suit a CPU, padding included."""
-        return _BATCH_TOKENS
-
-    @property
-    def runs_ahead(self) -> bool:
-        """Never: a CPU works while the caller waits."""
-        return False
-
-    def start(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> Logits:
-        """Run the model.
-
-        :param input_ids: *Shape:* ``(batch, length)``.
-        :param attention_mask: 1 for a token, 0 for padding. *Shape:* ``(batch, length)``.
-        :return: The logits.
-        """
+    def _run(self, input_ids: NDArray[np.int64], attention_mask: NDArray[np.int64]) -> NDArray[np.float32]:
         # A request a call, so that threads may share the model.
         outputs = self._compiled.create_infer_request().infer([input_ids, attention_mask])
         result: NDArray[np.float32] = outputs[0].copy()
-        return lambda: result
+        return result
 
 
 def _converted(openvino: Any, model: "nn.Module") -> Any:

@@ -7,6 +7,7 @@ import typer
 
 from segmenter.cli.common import Model, app, reported
 from segmenter.cli.segmenting import Encoding, read_text
+from segmenter.errors import ConfigError
 
 __all__ = ["export"]
 
@@ -31,7 +32,7 @@ def export(
     Every backend that is installed is run on the texts, next to torch in float32; what --backend auto takes
     from then on is the fastest one with the same labels.
 
-    Example: segmenter export handbook.txt --model my-model
+    Example: segmenter export handbook.txt --output fast-model
     """
     with reported():
         from segmenter.backends import choose
@@ -40,6 +41,10 @@ def export(
         from segmenter.export import export
         from segmenter.sources import locate
 
+        if output is None and (model is None or not Path(model).expanduser().is_dir()):
+            raise ConfigError(
+                "the shipped model, and one of the hub, stay as they are: name an --output folder"
+            )
         texts = [read_text(file, encoding) for file in files]
         checkpoint = Checkpoint.load(locate(model))
         measured = export(checkpoint, texts, output)

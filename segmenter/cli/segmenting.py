@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,9 @@ from segmenter.cli.common import (
     reported,
 )
 from segmenter.errors import InputError
+
+if TYPE_CHECKING:
+    from segmenter.segmenter import Segmenter
 
 __all__ = ["Encoding", "boundaries", "info", "read_text", "segment"]
 
@@ -70,17 +73,8 @@ def segment(
 
     Example: segmenter segment report.txt --format jsonl
     """
-    from segmenter.segmenter import Segmenter
-
     with reported():
-        segmenter = Segmenter.from_pretrained(
-            model,
-            threshold=threshold,
-            sentences=sentences.value if sentences else None,
-            backend=backend.value,
-            dtype=dtype.value,
-            device=device,
-        )
+        segmenter = _load(model, threshold, sentences, backend, dtype, device)
         names: list[str] = []
         failures: list[str] = []
         results = segmenter.segment_many(
@@ -131,18 +125,9 @@ def boundaries(
 
     Example: segmenter boundaries report.txt
     """
-    from segmenter.segmenter import Segmenter
-
     with reported():
         text = read_text(file, encoding)
-        segmenter = Segmenter.from_pretrained(
-            model,
-            threshold=threshold,
-            sentences=sentences.value if sentences else None,
-            backend=backend.value,
-            dtype=dtype.value,
-            device=device,
-        )
+        segmenter = _load(model, threshold, sentences, backend, dtype, device)
         result = segmenter.segment(text, show_progress=sys.stderr.isatty())
         cut = set(result.boundaries)
         for number, probability in enumerate(result.probabilities, start=1):
@@ -183,6 +168,26 @@ def info(model: Model = None) -> None:
             typer.echo(f"\n{name}")
             for key, value in values.items() if isinstance(values, dict) else [("", values)]:
                 typer.echo(f"  {key:22} {f'{value:.3f}' if isinstance(value, float) else value}")
+
+
+def _load(
+    model: str | None,
+    threshold: float | None,
+    sentences: SentenceChoice | None,
+    backend: BackendChoice,
+    dtype: DtypeChoice,
+    device: str,
+) -> "Segmenter":
+    from segmenter.segmenter import Segmenter
+
+    return Segmenter.from_pretrained(
+        model,
+        threshold=threshold,
+        sentences=sentences.value if sentences else None,
+        backend=backend.value,
+        dtype=dtype.value,
+        device=device,
+    )
 
 
 def _texts(files: list[str], encoding: str, names: list[str], failures: list[str]) -> Iterator[str]:
