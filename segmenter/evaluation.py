@@ -93,6 +93,13 @@ class Evaluation:
     micro: Mapping[str, Figure]
     macro: Mapping[str, Figure]
 
+    @property
+    def size(self) -> str:
+        """What was measured on, for people to read."""
+        numbers = {"document": self.documents, "gap": self.gaps}
+        shown = [f"{number} {name}{'' if number == 1 else 's'}" for name, number in numbers.items()]
+        return ", ".join([*shown, f"{self.boundaries} boundar{'y' if self.boundaries == 1 else 'ies'}"])
+
 
 def evaluate(
     segmenter: Segmenter,

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from segmenter.cli import app
 from segmenter.cli.training import _names, _spread
 from segmenter.evaluation import evaluate
 from segmenter.labelled import LabelledDocument
+from segmenter.reading import read_documents
 
 from .conftest import ROOT
 from .test_cli import on_a_terminal
@@ -274,3 +276,37 @@ def test_a_script_measures_sets_beside_cuts_without_a_model(
     assert lines[0][1:] == ["3", "33", "6"]
     figures = json.loads(output.read_text())[f"{data.parent.name}/data"]
     assert figures["every paragraph"]["micro"]["recall"]["value"] == 1
+
+
+def test_a_script_joins_sections_of_different_documents(tmp_path: Path) -> None:
+    sources = [
+        LabelledDocument(
+            id=f"source {number}",
+            sentences=[f"{number} {place}" for place in range(12)],
+            boundaries=(4, 7),
+            paragraphs=(2, 4, 5, 7, 10),
+        )
+        for number in range(20)
+    ]
+    data, output = written(tmp_path / "sources.jsonl", sources), tmp_path / "joined.parquet"
+    script = [sys.executable, ROOT / "scripts" / "join_documents.py", data, "--output", output]
+    options = ["--documents", "30", "--sections", "6", "--shortest", "2", "--longest", "4"]
+    subprocess.run([*script, *options], capture_output=True, check=True)
+    made = list(read_documents([output]))
+    assert len({document.id for document in made}) == 30
+    lengths = set()
+    for document in made:
+        edges = [0, *document.boundaries, len(document.sentences)]
+        sections = [document.sentences[start:end] for start, end in pairwise(edges)]
+        assert len({section[0].split()[0] for section in sections}) == len(sections) == 6
+        for start, section in zip(edges, sections, strict=False):
+            lengths.add(len(section))
+            number, first = map(int, section[0].split())
+            # The start of one section of one source, its paragraphs kept.
+            assert first in (0, 4, 7)
+            assert list(section) == [f"{number} {place}" for place in range(first, first + len(section))]
+            inside = {start + p - first for p in (2, 5, 10) if first < p < first + len(section)}
+            assert inside | ({start} - {0}) == {
+                p for p in document.paragraphs or () if start <= p < start + len(section)
+            }
+    assert lengths == {2, 3, 4}

@@ -149,11 +149,7 @@ def _print(
 
     console = Console(soft_wrap=True)
     for mode, (_, found) in results.items():
-        console.print(
-            f"{mode}: {found.documents} documents, {found.gaps} gaps, {found.boundaries} boundaries, "
-            f"{found.predicted} predicted",
-            highlight=False,
-        )
+        console.print(f"{mode}: {found.size}, {found.predicted} predicted", highlight=False)
         console.print(_table({"micro": found.micro, "macro": found.macro}))
         if mode in differences:
             console.print(f"{mode}: difference to the other model", highlight=False)

@@ -168,8 +168,7 @@ def _measures(report: RunReport) -> str:
                 [
                     f"### {mode}",
                     "",
-                    f"{after.documents} documents, {after.gaps} gaps, {after.boundaries} boundaries; "
-                    f"predicted {before.predicted} before, {after.predicted} after.",
+                    f"{after.size}; predicted {before.predicted} before, {after.predicted} after.",
                     "",
                     "| | before | after | gain |",
                     "|---|---|---|---|",
