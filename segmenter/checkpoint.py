@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import file_digest, sha256
 from inspect import signature
 from pathlib import Path
@@ -147,9 +148,16 @@ def weights_hash(folder: Path) -> str:
     """
     found = sha256()
     for path in sorted(folder.glob("*.safetensors")):
-        with path.open("rb") as file:
-            found.update(file_digest(file, "sha256").digest())
+        state = path.stat()
+        found.update(_digest(path, state.st_mtime_ns, state.st_size, state.st_ino))
     return found.hexdigest()
+
+
+@lru_cache(maxsize=8)
+def _digest(path: Path, *_state: int) -> bytes:
+    """Hash a file, once as long as its state says that it is the same one."""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").digest()
 
 
 def write_checkpoint(

@@ -15,6 +15,12 @@ __all__ = ["BatchBudget", "Logits", "Scorer", "sigmoid", "start_scoring"]
 
 logger = logging.getLogger(__name__)
 
+_ALIKE = 0.8
+"""Windows this share as long as the longest of a batch may join it, however many there are."""
+
+_LEAST_SHARE = 8
+"""Shorter ones may too, up to this part of a full batch: more of them is not faster by itself."""
+
 
 Logits = Callable[[], NDArray[np.float32]]
 """Waits for a batch, and gives its logits in float32. *Shape:* ``(batch, 2)``."""
@@ -82,12 +88,12 @@ def start_scoring(
         number = np.concatenate([np.arange(count) for count in (0, *counts)])
         lengths = np.concatenate([np.zeros(0, np.int64), *(windows.lengths for windows in documents)])
         order = np.argsort(-lengths, kind="stable")
+        falling = lengths[order]
     started: list[tuple[NDArray[np.int64], Logits]] = []
     position = 0
     while position < len(order):
         with profile.stage("batching"):
-            longest = int(lengths[order[position]])
-            batch = order[position : position + max(1, budget.tokens // longest)]
+            batch = order[position : position + _batch_size(falling[position:], budget.tokens)]
             sides = [documents[owner[index]].sides(number[index]) for index in batch]
             inputs = builder.pad(sides, pad_id)
         try:
@@ -96,7 +102,7 @@ def start_scoring(
         except MemoryError:
             if len(batch) == 1:
                 raise
-            budget.tokens = len(batch) // 2 * longest
+            budget.tokens = len(batch) // 2 * int(falling[position])
             logger.warning("out of memory: going on with batches of %d tokens", budget.tokens)
             continue
         position += len(batch)
@@ -112,6 +118,13 @@ def start_scoring(
         return np.split(margins, np.cumsum(counts)[:-1]) if counts else []
 
     return finish
+
+
+def _batch_size(falling: NDArray[np.int64], tokens: int) -> int:
+    """How many of the next windows to run together: little padding, but no tiny batches."""
+    longest = int(falling[0])
+    alike = int(np.searchsorted(-falling, -_ALIKE * longest, side="right"))
+    return max(1, min(max(alike, tokens // _LEAST_SHARE // longest), tokens // longest))
 
 
 def sigmoid(margins: NDArray[np.floating]) -> NDArray[np.float32]:

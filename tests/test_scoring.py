@@ -69,6 +69,29 @@ def test_order_is_restored_across_documents(budget: int | None) -> None:
         assert len(scorer.shapes) == 1
 
 
+def test_batches_have_little_padding_and_are_not_tiny() -> None:
+    rng = np.random.default_rng(1)
+    lengths = np.concatenate([rng.integers(3, 200, 400), np.full(300, 60)])
+    builder = WindowBuilder(200, 600, 101, 102)
+    sentences = [rng.integers(5, 90, length).astype(np.int32) for length in lengths]
+    windows = builder.build(TokenStream.join(sentences), np.arange(len(sentences) - 1))
+    scorer = Adding()
+    start_scoring(scorer, builder, 0, [windows], BatchBudget(8000), Profile())()
+    assert sum(rows for rows, _ in scorer.shapes) == len(windows)
+    position = 0
+    falling = np.sort(windows.lengths)[::-1]
+    for number, (rows, length) in enumerate(scorer.shapes):
+        assert rows * length <= 8000
+        inside = falling[position : position + rows]
+        position += rows
+        if rows * length > 1000:
+            assert inside[-1] >= 0.8 * length
+        elif number < len(scorer.shapes) - 1:
+            assert (rows + 1) * length > 1000
+    padding = 1 - falling.sum() / sum(rows * length for rows, length in scorer.shapes)
+    assert padding < 0.1
+
+
 def test_out_of_memory_halves_the_budget_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
     scorer = Adding(most_tokens=30)
     budget = BatchBudget(200)
