@@ -101,6 +101,12 @@ def test_conventions_of_published_work(tiny_folder: Path, tmp_path: Path) -> Non
     assert counts("--drop-lead") == (5, 2)
     assert counts("--top-level") == (7, 2)
     assert counts("--drop-lead", "--top-level") == (5, 1)
+
+    def predicted(*options: str) -> int:
+        done = run("evaluate", file, "--model", tiny_folder, "--json", "--threshold", "1", *options)
+        return json.loads(done.stdout)["modes"]["flat"]["predicted"]
+
+    assert [predicted(), predicted("--as-many"), predicted("--as-many", "--top-level")] == [0, 3, 2]
     done = run("evaluate", written(tmp_path / "bare.jsonl", documents(1)), "--drop-lead")
     assert done.returncode == 2
     assert "it has no titles" in done.stderr

@@ -207,3 +207,12 @@ def test_baselines() -> None:
         for size in range(1, 30):
             cuts = cut_evenly(rate)(LabelledDocument("e", ["x"] * size, []))
             assert cuts.sum() == int((size - 1) * rate + 1e-9)
+
+
+def test_cutting_as_often_as_the_reference_takes_the_likeliest_gaps() -> None:
+    reference = np.array([False, True, False, True, False, True])
+    probabilities = np.array([0.2, 0.1, 0.9, 0.2, 0.2, 0.0], np.float32)
+    document = ScoredDocument("a", reference, np.zeros(6, np.bool_), probabilities)
+    assert document.cut_as_often().found.tolist() == [True, False, True, True, False, False]
+    none = replace(document, reference=np.zeros(6, np.bool_))
+    assert not none.cut_as_often().found.any()

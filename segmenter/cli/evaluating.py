@@ -53,6 +53,10 @@ def evaluate(
     top_level: Annotated[
         bool, typer.Option("--top-level", help="Boundaries of top-level sections only (needs levels).")
     ] = False,
+    as_many: Annotated[
+        bool,
+        typer.Option("--as-many", help="Cut each document as often as its labels do, as for Choi (2000)."),
+    ] = False,
     most_gaps: Annotated[
         int | None,
         typer.Option(
@@ -91,10 +95,10 @@ def evaluate(
         other = (
             None if compare is None else Segmenter.from_pretrained(compare, threshold=threshold, **runs_with)
         )
-        results = _measured(documents, segmenter, resamples)
+        results = _measured(documents, segmenter, resamples, as_many)
         differences = {}
         if other is not None:
-            differences = _differences(results, _measured(documents, other, resamples), resamples)
+            differences = _differences(results, _measured(documents, other, resamples, as_many), resamples)
         if plot is not None:
             plot_evaluation({mode: scored for mode, (scored, _) in results.items()}, plot)
     if as_json:
@@ -103,6 +107,7 @@ def evaluate(
             "data": data,
             "drop_lead": drop_lead,
             "top_level": top_level,
+            "as_many": as_many,
             "modes": {mode: asdict(figures) for mode, (_, figures) in results.items()},
         }
         if compare is not None:
@@ -115,13 +120,17 @@ def evaluate(
 Results = dict["Mode", tuple[list["ScoredDocument"], "Evaluation"]]
 
 
-def _measured(documents: Sequence["LabelledDocument"], segmenter: "Segmenter", resamples: int) -> Results:
+def _measured(
+    documents: Sequence["LabelledDocument"], segmenter: "Segmenter", resamples: int, as_many: bool
+) -> Results:
     from segmenter.evaluation import having, measure, modes_of, score_documents
 
     results: Results = {}
     for mode in modes_of(documents):
         known = having(documents, mode)
         scored = score_documents(segmenter, known, mode, show_progress=sys.stderr.isatty())
+        if as_many:
+            scored = [document.cut_as_often() for document in scored]
         results[mode] = scored, measure(scored, resamples=resamples)
     return results
 
