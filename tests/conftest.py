@@ -1,6 +1,7 @@
 """Tiny models, built here, that stand in for trained ones."""
 
 import json
+import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -21,6 +22,9 @@ from segmenter.config import CheckpointConfig
 ROOT = Path(__file__).parent.parent
 EXAMPLES = [ROOT / "examples" / name for name in ("career.txt", "espresso.md", "harbour.txt")]
 MARK = "[unused1]"
+
+# The same precision on every CPU, in the processes that tests start too: references are in float32.
+os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Which backend and which precision run a model fastest here, and as right as float32."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -23,6 +24,9 @@ _ON_A_CPU = {
     "openvino": ("float32", "bfloat16", "float16"),
 }
 _HEAD_START = 1.1
+_ISA_LIMIT = "ONEDNN_MAX_CPU_ISA"
+"""The variable by which users keep oneDNN, which computes for torch and OpenVINO, from newer units."""
+_ISAS_WITHOUT_HALF = ("SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX512_CORE", "AVX512_CORE_VNNI")
 _MODULE = {"onnx": "onnxruntime", "openvino": "openvino"}
 
 
@@ -48,7 +52,8 @@ def choose(backend: Backend, dtype: Dtype, device: str, folder: Path) -> Choice:
     A GPU runs torch, in bfloat16 where it has units for it. On a CPU the fastest is taken that ``segmenter
     export`` measured on this kind of CPU, if its labels are those of float32; without such figures bfloat16
     where the CPU has units for it, by OpenVINO if that is installed, else torch in float32. Without units
-    half precision is several times slower.
+    half precision is several times slower. With ``ONEDNN_MAX_CPU_ISA=AVX2`` in the environment a CPU counts
+    as one without.
 
     :param backend: What the user asked for.
     :param dtype: The same.
@@ -151,4 +156,6 @@ def _refuse(backend: str, dtype: str, folder: Path) -> None:
 def _has_units(dtype: str) -> bool:
     """Whether this CPU computes with such numbers, and does not only imitate it."""
     unit = {"bfloat16": "bf16", "float16": "fp16"}.get(dtype)
+    if unit is not None and os.environ.get(_ISA_LIMIT, "").upper() in _ISAS_WITHOUT_HALF:
+        return False
     return unit is None or any(unit in name and value is True for name, value in capabilities().items())
