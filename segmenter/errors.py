@@ -7,12 +7,14 @@
     ├── InputError (also ValueError)        a text or document cannot be used as it is
     ├── CheckpointError (also OSError)      a checkpoint folder cannot be loaded or written
     ├── TrainingError (also RuntimeError)   a training run cannot begin or go on
+    ├── CorpusError (also RuntimeError)     a run over a corpus cannot begin or go on
     └── MissingPackageError (also ImportError)  a package of an extra is not installed
 """
 
 __all__ = [
     "CheckpointError",
     "ConfigError",
+    "CorpusError",
     "InputError",
     "MissingPackageError",
     "SegmenterError",
@@ -38,6 +40,10 @@ class CheckpointError(SegmenterError, OSError):
 
 class TrainingError(SegmenterError, RuntimeError):
     """A training run cannot begin or go on."""
+
+
+class CorpusError(SegmenterError, RuntimeError):
+    """A run over a corpus cannot begin or go on."""
 
 
 class MissingPackageError(SegmenterError, ImportError):
