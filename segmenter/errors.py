@@ -19,6 +19,7 @@ __all__ = [
     "MissingPackageError",
     "SegmenterError",
     "TrainingError",
+    "first_line",
 ]
 
 
@@ -48,3 +49,12 @@ class CorpusError(SegmenterError, RuntimeError):
 
 class MissingPackageError(SegmenterError, ImportError):
     """A package that an extra brings is not installed."""
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, in one line.
+
+    :param error: Any error.
+    :return: Its first line, or its class if it says nothing.
+    """
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

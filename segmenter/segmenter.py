@@ -1,10 +1,12 @@
 """The façade: a model that segments texts."""
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -162,10 +164,26 @@ class Segmenter:
         """What comes before the model; it can be sent to another process."""
         return self._preparer
 
-    @property
-    def batch_tokens(self) -> int:
-        """Tokens of a batch, padding included."""
-        return self._budget.tokens
+    def identity(self) -> dict[str, Any]:
+        """What its answers depend on.
+
+        :return: Hashes of the weights and the vocabulary, the settings in force, and what runs the model;
+            values that JSON can hold.
+        """
+        settings = json.loads(self.config.to_json())
+        del settings["metrics"]
+        runs_with = self._runs_with
+        vocabulary = self._checkpoint.vocabulary.to_str()
+        return {
+            "model": self.weights,
+            "vocabulary": sha256(vocabulary.encode("utf-8", "replace")).hexdigest()[:16],
+            "settings": settings,
+            "splitter": type(self._preparer.splitter).__qualname__,
+            "backend": runs_with.backend if runs_with else type(self._scorer).__qualname__,
+            "dtype": runs_with.dtype if runs_with else None,
+            "device": runs_with.device.split(":")[0] if runs_with else None,
+            "batch_tokens": self._budget.tokens,
+        }
 
     @property
     def config(self) -> CheckpointConfig:
