@@ -22,7 +22,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from segmenter.corpus.ranks import Rank
-from segmenter.corpus.shards import publish, write_text
+from segmenter.corpus.shards import error_line, publish, write_text
 from segmenter.errors import ConfigError, CorpusError, first_line
 
 __all__ = ["CorpusFolder", "Record"]
@@ -163,14 +163,14 @@ class CorpusFolder:
         :param cause: Why it is bad.
         """
         with (self.path / _ERRORS).open("a", encoding="utf-8") as file:
-            file.write(_error_line(name, cause))
+            file.write(error_line(name, cause))
 
     def write_errors(self) -> None:
         """Write the bad documents of all shards that are done, in their order."""
         partial = self._private / f"partial-{self.rank.number}-{_ERRORS}"
         with partial.open("w", encoding="utf-8") as file:
             for _, record in self.records():
-                file.writelines(_error_line(name, cause) for _, name, cause in record.errors)
+                file.writelines(error_line(name, cause) for _, name, cause in record.errors)
         publish(partial, self.path / _ERRORS)
 
     def finish(self, shards: int, about: Mapping[str, Any]) -> bool:
@@ -275,14 +275,6 @@ class CorpusFolder:
 
 def _name(number: int) -> str:
     return f"part-{number:06d}"
-
-
-def _error_line(name: str, cause: str) -> str:
-    # A cause may quote what no file can hold.
-    return (
-        json.dumps({"id": name, "cause": cause}, ensure_ascii=False).encode("utf-8", "replace").decode()
-        + "\n"
-    )
 
 
 def _is_held(path: Path) -> bool:

@@ -36,17 +36,6 @@ class Progress:
                 bar_format=form if total else "{desc} {elapsed}{postfix}",
             )
 
-    def begin(self, position: int) -> None:
-        """Say where the work begins: what was done before took none of this process's time.
-
-        :param position: Bytes of the input.
-        """
-        if self._first is None:
-            self._first = self._share = position / self._total if self._total else 0.0
-            if self._bar is not None:
-                self._bar.initial = self._bar.n = 100 * self._share
-                self._bar.refresh()
-
     def update(self, position: int) -> None:
         """Tell that a document more is done.
 
@@ -54,6 +43,12 @@ class Progress:
         """
         if self._total:
             self._share = max(self._share, min(1.0, position / self._total))
+        if self._first is None:
+            # What was done before took none of this process's time.
+            self._first = self._share
+            if self._bar is not None:
+                self._bar.initial = self._bar.n = 100 * self._share
+                self._bar.refresh()
         if self._bar is not None:
             self._bar.set_postfix_str(self._counts(), refresh=False)
             self._bar.update(100 * self._share - self._bar.n)

@@ -3,7 +3,6 @@
 import os
 import time
 import warnings
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -21,10 +20,10 @@ from segmenter.corpus.parts import find_parts, fingerprint
 from segmenter.corpus.progress import Progress
 from segmenter.corpus.ranks import device_of, this_rank
 from segmenter.corpus.reading import Stream, carried_types
+from segmenter.corpus.scoring import segment_items
 from segmenter.corpus.shards import chunk_rows, open_shard, schema
 from segmenter.corpus.workers import Item, Workers, default_workers
 from segmenter.errors import CorpusError, SegmenterError, first_line
-from segmenter.preparing import Prepared
 from segmenter.readability import UnreadableTextWarning, is_unreadable
 from segmenter.segmentation import Segmentation
 from segmenter.segmenter import Segmenter
@@ -221,13 +220,17 @@ class _Run:
         try:
             with partial.open("wb") as file:
                 writer = open_shard(file, self._config, self._columns)
-                for item, result in self._results(items, tally):
-                    chunks = result.chunks
-                    assert isinstance(item.document, Document)
-                    writer.write(chunk_rows(item.document, chunks, self._config.carry))
-                    tally.add(item, result)
-                    self._progress.chunks += len(chunks)
-                    self._progress.characters += len(result.text)
+                for place, item, result in segment_items(self._segmenter, items):
+                    tally.documents += 1
+                    self._progress.documents += 1
+                    if isinstance(result, BadDocument):
+                        self._tell(tally, place, result)
+                    else:
+                        assert isinstance(item.document, Document)
+                        writer.write(chunk_rows(item.document, result.chunks, self._config.carry))
+                        tally.add(item, result)
+                        self._progress.chunks += len(result.chunks)
+                        self._progress.characters += len(result.text)
                     self._progress.update(item.position)
                 writer.close()
         except BaseException:
@@ -247,46 +250,6 @@ class _Run:
             seconds_waited=round(workers.seconds_waited - waited, 4),
         )
         self._folder.finish_shard(number, record)
-
-    def _results(self, items: Iterator[Item], tally: "_Tally") -> Iterator[tuple[Item, Segmentation]]:
-        """Segment the good documents of a shard, and tell of the bad ones."""
-        waiting: deque[tuple[int, Item]] = deque()
-
-        def good() -> Iterator[Prepared]:
-            for place, item in enumerate(items):
-                self._progress.begin(item.position)
-                self._progress.documents += 1
-                tally.documents += 1
-                if item.prepared is None:
-                    assert isinstance(item.document, BadDocument)
-                    self._tell(tally, place, item.document)
-                else:
-                    waiting.append((place, item))
-                    yield item.prepared
-
-        results = self._segmenter.segment_prepared(good())
-        while True:
-            try:
-                result = next(results, None)
-            except (SegmenterError, OSError):
-                raise
-            except Exception as error:  # whatever a backend raises for any text, however small
-                raise CorpusError(
-                    f"the model fails ({type(error).__name__}: {first_line(error)}); what is done is kept, "
-                    "and the same call goes on"
-                ) from error
-            if result is None:
-                return
-            place, item = waiting.popleft()
-            if isinstance(result, Segmentation) and np.isfinite(result.probabilities).all():
-                yield item, result
-            else:
-                cause = (
-                    "the model gave something that is no number; try dtype='float32' (--dtype float32)"
-                    if isinstance(result, Segmentation)
-                    else f"the model failed: {type(result).__name__}: {first_line(result)}"
-                )
-                self._tell(tally, place, BadDocument(item.document.id, cause))
 
     def _tell(self, tally: "_Tally", place: int, bad: BadDocument) -> None:
         tally.errors.append((place, bad.id, bad.cause))

@@ -15,7 +15,7 @@ from segmenter.mapping import CHUNK_COLUMNS, chunk_row
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["ShardWriter", "chunk_rows", "open_shard", "publish", "schema", "write_text"]
+__all__ = ["ShardWriter", "chunk_rows", "error_line", "open_shard", "publish", "schema", "write_text"]
 
 _GROUP_CHARACTERS = 16_000_000
 _GROUP_ROWS = 100_000
@@ -120,6 +120,18 @@ def open_shard(file: io.BufferedWriter, config: CorpusConfig, columns: "pyarrow.
     if config.output_format == "parquet":
         return _ParquetShard(file, columns)
     return _LineShard(file, config.output_format == "jsonl.zst")
+
+
+def error_line(name: str, cause: str) -> str:
+    """A line of ``errors.jsonl``.
+
+    :param name: Of the bad document.
+    :param cause: Why it is bad.
+    :return: The line with its end.
+    """
+    line = json.dumps({"id": name, "cause": cause}, ensure_ascii=False) + "\n"
+    # A cause may quote what no file can hold.
+    return line.encode("utf-8", "replace").decode("utf-8")
 
 
 def publish(partial: Path, final: Path) -> None:

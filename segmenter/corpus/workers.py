@@ -16,11 +16,11 @@ from typing import Any
 
 from segmenter.corpus.config import CorpusConfig
 from segmenter.corpus.documents import BadDocument, Document, RawDocument, parse
-from segmenter.errors import ConfigError, CorpusError
+from segmenter.errors import ConfigError, CorpusError, first_line
 from segmenter.preparing import Prepared, Preparer
 from segmenter.profiling import Profile
 
-__all__ = ["Item", "Workers", "default_workers"]
+__all__ = ["Item", "Workers", "default_workers", "prepare_document"]
 
 _TASK_BYTES = 1 << 18
 _TASK_DOCUMENTS = 256
@@ -61,14 +61,29 @@ class _Work:
 
     def _item(self, shard: int, raw: RawDocument, profile: Profile) -> Item:
         document = parse(raw, self._config, self._keep_types)
-        prepared = None
-        if isinstance(document, Document):
-            try:
-                prepared = self._preparer.prepare(document.text, profile)
-                document = Document(document.id, "", document.carried)
-            except Exception as error:  # a splitter of the user's, memory: it must not cost the others
-                document = BadDocument(document.id, f"{type(error).__name__}: {error}")
-        return Item(shard, raw.position, document, prepared)
+        return prepare_document(shard, raw.position, document, self._preparer, profile)
+
+
+def prepare_document(
+    shard: int, position: int, document: Document | BadDocument, preparer: Preparer, profile: Profile
+) -> Item:
+    """Prepare a document, unless it is bad or turns out to be.
+
+    :param shard: Where it goes.
+    :param position: Bytes of the input up to its end.
+    :param document: The document.
+    :param preparer: Does the work.
+    :param profile: Counts the time.
+    :return: The item.
+    """
+    prepared = None
+    if isinstance(document, Document):
+        try:
+            prepared = preparer.prepare(document.text, profile)
+            document = Document(document.id, "", document.carried)
+        except Exception as error:  # a splitter of the user's, memory: it must not cost the others
+            document = BadDocument(document.id, f"{type(error).__name__}: {first_line(error)}")
+    return Item(shard, position, document, prepared)
 
 
 class Workers:
