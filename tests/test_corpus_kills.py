@@ -98,7 +98,7 @@ def be_killed(tiny_folder: Path, inputs: Path, output: Path, kill: Kill, **envir
         process.kill()
     else:
         process = start(tiny_folder, inputs, output, *kill, **environment)
-    stderr = process.communicate(timeout=120)[1]
+    stderr = process.communicate(timeout=600)[1]
     assert process.returncode == -signal.SIGKILL, stderr.decode()
 
 
@@ -138,7 +138,7 @@ def test_without_its_safeguards_it_would_fail(
             assert_whole(output, undisturbed)
     else:
         process = start(tiny_folder, inputs, output, WITHOUT=safeguard)
-        process.communicate(timeout=120)
+        process.communicate(timeout=600)
         with pytest.raises(AssertionError):
             assert_equal(output, undisturbed)
 

@@ -133,7 +133,8 @@ segmenter = Segmenter.from_pretrained(sys.argv[1], device="cpu")
 # The threads of the tokenizer and of torch have run before the fork.
 text = "The harbour is old. Fog is common. She left school. " * 40
 right = [chunk.text for chunk in segmenter.segment(text).chunks]
-found = Dataset.from_dict({"text": [text] * 4}).map(segmenter.as_map(), batched=True, batch_size=1, num_proc=2)
+rows = Dataset.from_dict({"text": [text] * 4})
+found = rows.map(segmenter.as_map(), batched=True, batch_size=1, num_proc=2)
 assert all([chunk["text"] for chunk in row["chunks"]] == right for row in found)
 print("fine")
 """

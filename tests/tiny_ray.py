@@ -11,6 +11,7 @@ from pathlib import Path
 import ray
 from ray.cluster_utils import Cluster
 
+from segmenter.errors import CorpusError
 from segmenter.integrations.ray import run
 from segmenter.sentences import SentencexSplitter
 
@@ -30,6 +31,10 @@ class SlowSplitter(SentencexSplitter):
 def main() -> None:
     """Run, and say how far it was when the node was lost."""
     model, inputs, output = map(Path, sys.argv[1:4])
+    try:
+        run([inputs], model)
+    except CorpusError as error:
+        print(error)
     cluster = Cluster(
         initialize_head=True,
         head_node_args={"num_cpus": 2, "object_store_memory": STORE, "include_dashboard": False},
@@ -54,7 +59,7 @@ def main() -> None:
         config(carry=("url",)),
         model={"model": str(model), "device": "cpu", "sentences": SlowSplitter()},
         actors=(2, 2),
-        cpus_an_actor=0.75,
+        cpus_an_actor=0.5,
         batch_size=40,
     )
     thread.join(60)

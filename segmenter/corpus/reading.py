@@ -179,7 +179,7 @@ def _lines(stream: IO[bytes], part: Part, config: CorpusConfig) -> Iterator[tupl
                 if piece.endswith(b"\n"):
                     break
             if size > config.max_document_bytes + 1:
-                yield f"{part.name}:{number}", too_long(f"a line of {size} bytes", config)
+                yield f"{part.name}:{number}", too_long(f"a line of {size - 1} bytes", config)
                 continue
         if line.strip():
             yield f"{part.name}:{number}", line
@@ -192,7 +192,15 @@ def _cells(
     # file for one bad row. Latin-1 keeps bytes as they are, so that each cell is decoded for itself.
     csv.field_size_limit(config.max_document_bytes)
     text = io.TextIOWrapper(stream, encoding="latin-1", newline="")
-    rows = csv.reader(text, delimiter="\t" if part.kind == "tsv" else ",")
+    try:
+        yield from _csv_rows(csv.reader(text, delimiter="\t" if part.kind == "tsv" else ","), part, config)
+    finally:
+        text.detach()  # The file is closed by whoever opened it.
+
+
+def _csv_rows(
+    rows: Iterator[list[str]], part: Part, config: CorpusConfig
+) -> Iterator[tuple[str, dict[str, Any] | InputError]]:
     header = [decode(name.encode("latin-1")) for name in next(rows, [])]
     if header and config.text_column not in header:
         raise _no_column(part, config.text_column, header)
@@ -211,10 +219,7 @@ def _cells(
         if len(row) == len(header):
             yield name, {column: _cell(value) for column, value in zip(header, row, strict=True)}
         elif row:
-            yield (
-                name,
-                InputError(f"got {len(row)} cells, expected {len(header)}; quote commas and line ends"),
-            )
+            yield name, InputError(f"got {len(row)} cells, expected {len(header)}; quote what has commas")
 
 
 def _cell(value: str) -> str | InputError:

@@ -21,7 +21,7 @@ from segmenter.corpus.progress import Progress
 from segmenter.corpus.ranks import device_of, this_rank
 from segmenter.corpus.reading import Stream, carried_types
 from segmenter.corpus.scoring import segment_items
-from segmenter.corpus.shards import chunk_rows, open_shard, schema
+from segmenter.corpus.shards import ShardWriter, chunk_rows, open_shard, schema
 from segmenter.corpus.workers import Item, Workers, default_workers
 from segmenter.errors import CorpusError, SegmenterError, first_line
 from segmenter.readability import UnreadableTextWarning, is_unreadable
@@ -220,19 +220,11 @@ class _Run:
         try:
             with partial.open("wb") as file:
                 writer = open_shard(file, self._config, self._columns)
-                for place, item, result in segment_items(self._segmenter, items):
-                    tally.documents += 1
-                    self._progress.documents += 1
-                    if isinstance(result, BadDocument):
-                        self._tell(tally, place, result)
-                    else:
-                        assert isinstance(item.document, Document)
-                        writer.write(chunk_rows(item.document, result.chunks, self._config.carry))
-                        tally.add(item, result)
-                        self._progress.chunks += len(result.chunks)
-                        self._progress.characters += len(result.text)
-                    self._progress.update(item.position)
-                writer.close()
+                try:
+                    for place, item, result in segment_items(self._segmenter, items):
+                        self._take(writer, tally, place, item, result)
+                finally:
+                    writer.close()
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
@@ -250,6 +242,21 @@ class _Run:
             seconds_waited=round(workers.seconds_waited - waited, 4),
         )
         self._folder.finish_shard(number, record)
+
+    def _take(
+        self, writer: ShardWriter, tally: "_Tally", place: int, item: Item, result: Segmentation | BadDocument
+    ) -> None:
+        tally.documents += 1
+        self._progress.documents += 1
+        if isinstance(result, BadDocument):
+            self._tell(tally, place, result)
+        else:
+            assert isinstance(item.document, Document)
+            writer.write(chunk_rows(item.document, result.chunks, self._config.carry))
+            tally.add(item, result)
+            self._progress.chunks += len(result.chunks)
+            self._progress.characters += len(result.text)
+        self._progress.update(item.position)
 
     def _tell(self, tally: "_Tally", place: int, bad: BadDocument) -> None:
         tally.errors.append((place, bad.id, bad.cause))

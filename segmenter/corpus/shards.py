@@ -80,8 +80,12 @@ class _ParquetShard:
             self._flush()
 
     def close(self) -> None:
-        self._flush()
-        self._writer.close()
+        try:
+            self._flush()
+            self._writer.close()
+        finally:
+            # Or it would try again where the file is closed already, after a full disk.
+            self._writer.is_open = False
 
     def _flush(self) -> None:
         import pyarrow

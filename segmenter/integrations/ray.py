@@ -45,8 +45,10 @@ CAUSE = "cause"
 
 _TASK_BYTES = 64_000_000
 _TASK_PARTS = 1000
-_BLOCK_BYTES = 4_000_000
-_BLOCK_DOCUMENTS = 1000
+_LEAST_TASKS = 64
+_BLOCK_BYTES = 32_000_000
+_ROWS_BYTES = 1_000_000
+_ROWS = 256
 _READ_CPUS = 0.5
 """Reading waits more than it computes, and has to find room beside the actors."""
 
@@ -127,6 +129,8 @@ def read(inputs: Iterable[str | os.PathLike[str]], config: CorpusConfig | None =
             yield from _tables(stream, config, types)
 
     rows = from_items(tasks, override_num_blocks=len(tasks))
+    # What is lost with a machine, and the size of an output file before it is packed.
+    rows.context.target_max_block_size = _BLOCK_BYTES
     return rows.map_batches(documents, batch_size=1, batch_format="pyarrow", num_cpus=_READ_CPUS)
 
 
@@ -295,9 +299,10 @@ class _Sink(Datasink):  # type: ignore[misc]
 def _groups(parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
     """First part of each task, and the one behind its last."""
     first = size = 0
+    most = min(_TASK_BYTES, sum(part.size for part in parts) // _LEAST_TASKS)
     for number, part in enumerate(parts):
         size += part.size
-        if size >= _TASK_BYTES or number - first + 1 == _TASK_PARTS:
+        if size >= most or number - first + 1 == _TASK_PARTS:
             yield first, number + 1
             first, size = number + 1, 0
     if first < len(parts):
@@ -320,7 +325,7 @@ def _tables(
             values = dict(zip(config.carry, document.carried, strict=True))
             rows.append({"doc_id": document.id, "text": document.text, **values})
         weight += raw.weight
-        if weight >= _BLOCK_BYTES or len(rows) == _BLOCK_DOCUMENTS:
+        if weight >= _ROWS_BYTES or len(rows) == _ROWS:
             yield pyarrow.Table.from_pylist(rows, schema=columns)
             rows, weight = [], 0
     yield pyarrow.Table.from_pylist(rows, schema=columns)
