@@ -179,7 +179,7 @@ def speed(command: Sequence[str], output: Path, threads: int, count: int) -> flo
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         ends.append(path.stat().st_mtime)
         begins.append(ends[-1] - record["seconds"])
-    return count / (max(ends) - min(begins))
+    return count / float(max(ends) - min(begins))
 
 
 def short(number: int) -> str:
@@ -192,7 +192,7 @@ def short(number: int) -> str:
 
 def joined(data: Path, count: int) -> list[str]:
     """Articles as text, a blank line between paragraphs."""
-    texts = []
+    texts: list[str] = []
     for document in read_documents([data]):
         if len(texts) == count:
             break

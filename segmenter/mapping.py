@@ -1,5 +1,6 @@
 """Chunks as rows: for ``datasets`` and for files."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -66,6 +67,8 @@ class ChunkMap:
     ) -> dict[str, list[Any]]:
         """Segment the texts of a batch of rows.
 
+        What a chunk has not is NaN or ``""``, so that the first batch shows the types of all.
+
         :param batch: Values by column.
         :param numbers: Of the rows, which name them if there is no id column: ``with_indices=True``.
         :return: ``chunks``, a list a row, or null for a null text; or the columns of a row a chunk.
@@ -73,9 +76,7 @@ class ChunkMap:
         """
         texts = _column(batch, self.text_column)
         results = self.segmenter.segment_many([text for text in texts if text is not None])
-        rows = [
-            None if text is None else [chunk_row(chunk) for chunk in next(results).chunks] for text in texts
-        ]
+        rows = [None if text is None else [_typed(chunk) for chunk in next(results).chunks] for text in texts]
         if not self.flatten:
             return {"chunks": rows}
         if numbers is None or self.id_column in batch:
@@ -90,7 +91,7 @@ class ChunkMap:
     def features(self, before: "Features") -> "Features":
         """The types of the result, for ``map(..., features=...)``.
 
-        They are needed where the first batch alone does not show them, all of its texts having one chunk.
+        They are needed where no text of the first batch has a chunk.
 
         :param before: Those of the data set.
         :return: The types of its columns and of ``chunks``; or those of a row a chunk.
@@ -101,6 +102,11 @@ class ChunkMap:
         if self.flatten:
             return Features({"doc_id": Value("string"), **columns})
         return Features({**before, "chunks": List(columns)})
+
+
+def _typed(chunk: Chunk) -> dict[str, Any]:
+    probability = math.nan if chunk.probability is None else chunk.probability
+    return chunk_row(chunk) | {"probability": probability, "title": chunk.title or ""}
 
 
 def _column(batch: Mapping[str, Sequence[Any]], name: str, otherwise: str = "") -> Sequence[Any]:

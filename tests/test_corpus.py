@@ -280,7 +280,8 @@ lines = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.filterwarnings("ignore::segmenter.UnreadableTextWarning")
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(found=st.lists(lines, max_size=12), shard_size=st.integers(1, 5))
 def test_whatever_the_lines_hold_nothing_is_lost(
     tiny: Segmenter, found: list[bytes], shard_size: int

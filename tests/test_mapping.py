@@ -15,7 +15,7 @@ import pytest
 from datasets import Dataset
 from datasets.fingerprint import Hasher
 
-from segmenter import CheckpointError, ConfigError, InputError, Segmenter
+from segmenter import CheckpointError, Chunk, ConfigError, InputError, Segmenter
 from segmenter.backends import TorchScorer
 from segmenter.light import load_light
 from segmenter.mapping import chunk_row
@@ -37,10 +37,13 @@ def dataset(folder: Path) -> Dataset:
     return datasets.load_dataset("json", data_files=str(path), split="train", cache_dir=str(folder / "cache"))
 
 
+def chance(chunk: Chunk) -> object:
+    return pytest.approx(np.nan if chunk.probability is None else chunk.probability, abs=1e-4, nan_ok=True)
+
+
 def chunks_of(tiny: Segmenter, text: str) -> list[dict[str, Any]]:
     return [
-        {**chunk_row(chunk), "probability": pytest.approx(chunk.probability, abs=1e-4)}
-        for chunk in tiny.segment(text).chunks
+        {**chunk_row(chunk), "probability": chance(chunk), "title": ""} for chunk in tiny.segment(text).chunks
     ]
 
 
@@ -75,9 +78,12 @@ def test_a_row_a_chunk(tiny: Segmenter, tmp_path: Path) -> None:
         flat({"text": [7], "id": ["a"]})
 
 
-def test_types_are_known_before_the_first_chunk_that_has_a_probability(tiny: Segmenter) -> None:
+def test_types_are_known_before_the_first_chunk_that_shows_them(tiny: Segmenter) -> None:
     before = Dataset.from_dict({"text": ["Fog."] * 3 + TEXTS[:1]})
     mapped = tiny.as_map()
+    found = before.map(mapped, batched=True, batch_size=2, writer_batch_size=2)
+    assert len(found[3]["chunks"]) == len(tiny.segment(str(TEXTS[0])).chunks)
+    before = Dataset.from_dict({"text": [""] * 3 + TEXTS[:1]})
     features = mapped.features(before.features)
     found = before.map(mapped, batched=True, batch_size=2, writer_batch_size=2, features=features)
     assert found.features == features

@@ -255,7 +255,7 @@ class _Sink(Datasink):  # type: ignore[misc]
         about = {**self._about, "counts": asdict(self.report), "complete": True}
         self._publish("run.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
 
-    def _publish(self, name: str, content: "str | Sequence[pyarrow.Table]") -> None:
+    def _publish(self, name: str, content: "str | list[pyarrow.Table]") -> None:
         """Write a file that is there as a whole or not at all."""
         if self._is_local:
             final = Path(self._output).expanduser() / name
@@ -272,7 +272,7 @@ class _Sink(Datasink):  # type: ignore[misc]
             with fsspec.open(f"{self._output.rstrip('/')}/{name}", "wb") as file:
                 self._fill(file, content)
 
-    def _fill(self, file: Any, content: "str | Sequence[pyarrow.Table]") -> None:
+    def _fill(self, file: Any, content: "str | list[pyarrow.Table]") -> None:
         if isinstance(content, str):
             file.write(content.encode("utf-8"))
             return
