@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import io
 import json
 import os
 import subprocess
@@ -526,7 +527,48 @@ def test_progress_is_a_line_a_minute_where_lines_stay(
     assert capsys.readouterr().err == ""
 
 
+def test_progress_is_a_bar_on_a_terminal(
+    tiny: Segmenter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(lines_of(["Fog is common. She left school."] * 50) + b"no\n")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    run([path], tmp_path / "out", tiny, config(), show_progress=True)
+    shown = sys.stderr.getvalue().replace("\r", "\n").splitlines()  # type: ignore[attr-defined]
+    assert shown[-1].startswith("segmenting 100%|")
+    assert "51 documents" in shown[-1]
+    assert "1 errors" in shown[-1]
+
+
+def test_an_output_inside_of_the_input_is_none(tiny: Segmenter, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("Fog.")
+    for _ in range(2):
+        assert run([tmp_path], tmp_path / "out", tiny, config()).documents == 1
+
+
+def test_other_versions_are_warned_of(tiny: Segmenter, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("Fog.")
+    output = tmp_path / "out"
+    run([tmp_path / "in.txt"], output, tiny, config())
+    begun = json.loads((output / "run.json").read_text())
+    begun["versions"]["torch"] = "1.0"
+    (output / "run.json").write_text(json.dumps(begun))
+    with pytest.warns(UserWarning, match="was begun with .*1.0.*, now there is"):
+        run([tmp_path / "in.txt"], output, tiny, config())
+    (output / "run.json").write_text("{")
+    with pytest.raises(CorpusError, match="is damaged; begin anew"):
+        run([tmp_path / "in.txt"], output, tiny, config())
+    assert run([tmp_path / "in.txt"], output, tiny, config(), restart=True).is_complete
+
+
 # Several processes.
+
+
+ABOUT: dict[str, Any] = {"versions": {}}
 
 
 def test_ranks_of_one_launch_share_a_folder_and_others_are_refused(tmp_path: Path) -> None:
@@ -534,19 +576,19 @@ def test_ranks_of_one_launch_share_a_folder_and_others_are_refused(tmp_path: Pat
         return CorpusFolder(tmp_path / "out", Rank(number, 2, number, launch), ".parquet")
 
     first, second = folder(0, "a"), folder(1, "a")
-    first.claim({"x": 1}, {}, False)
-    second.claim({"x": 1}, {}, False)
+    first.claim({"x": 1}, ABOUT, False)
+    second.claim({"x": 1}, ABOUT, False)
     for number, launch in ((0, "a"), (1, "a"), (0, "b"), (1, "b")):
         with pytest.raises(CorpusError, match="another run works in"):
-            folder(number, launch).claim({"x": 1}, {}, False)
+            folder(number, launch).claim({"x": 1}, ABOUT, False)
     first.release()
     with pytest.raises(CorpusError, match="another run works in"):
-        folder(0, "b").claim({"x": 1}, {}, False)
+        folder(0, "b").claim({"x": 1}, ABOUT, False)
     second.release()
     with pytest.raises(ConfigError, match="with 2 processes"):
-        folder(0, "b").claim({"x": 1}, {}, True)
+        folder(0, "b").claim({"x": 1}, ABOUT, True)
     third = folder(0, "b")
-    third.claim({"x": 1}, {}, False)
+    third.claim({"x": 1}, ABOUT, False)
     third.release()
 
 

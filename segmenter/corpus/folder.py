@@ -13,7 +13,8 @@ A shard is written under ``.run``, gets its name in one go, and counts once its 
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -84,7 +85,7 @@ class CorpusFolder:
         """Begin a run here, or go on with the one that was begun; no other launch may until the end.
 
         :param identity: What makes it the same run; values that JSON can hold.
-        :param about: What else is worth writing down.
+        :param about: What else is worth writing down, ``versions`` among it.
         :param restart: Whether to begin anew, with whatever there is of a run.
         :raises CorpusError: If the folder holds something else or another run, or another launch works in it.
         :raises ConfigError: If several processes are to begin anew.
@@ -173,11 +174,11 @@ class CorpusFolder:
                 file.writelines(error_line(name, cause) for _, name, cause in record.errors)
         publish(partial, self.path / _ERRORS)
 
-    def finish(self, shards: int, about: Mapping[str, Any]) -> bool:
+    def finish(self, shards: int, outcome: Callable[[], Mapping[str, Any]]) -> bool:
         """Write what the run has become, if all shards are done; the last process of a launch does.
 
         :param shards: How many the input has.
-        :param about: How it went.
+        :param outcome: Says how it went, once all are done.
         :return: Whether all are done.
         """
         with self._alone():
@@ -185,7 +186,7 @@ class CorpusFolder:
                 return False
             self.write_errors()
             run = json.loads((self.path / _RUN).read_text(encoding="utf-8"))
-            self._write_run({**run, **about, "complete": True})
+            self._write_run({**run, **outcome(), "complete": True})
             for leftover in self._private.glob("partial-*"):
                 leftover.unlink(missing_ok=True)
         return True
@@ -237,10 +238,17 @@ class CorpusFolder:
             self._write_run({"identity": identity, **about, "complete": False})
         else:
             try:
-                begun = json.loads(path.read_text(encoding="utf-8"))["identity"]
+                run = json.loads(path.read_text(encoding="utf-8"))
+                begun, versions = run["identity"], run["versions"]
             except (ValueError, KeyError, TypeError) as error:
                 raise CorpusError(f"{path} is damaged; begin anew with restart=True (--restart)") from error
             self._check_same(begun, identity)
+            if versions != about["versions"]:
+                warnings.warn(
+                    f"{path} was begun with {versions}, now there is {about['versions']}: answers may differ "
+                    "in their last digits, or more",
+                    stacklevel=4,
+                )
         if not (self.path / _ERRORS).exists() or self.rank.count == 1:
             self.write_errors()
 

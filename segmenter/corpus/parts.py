@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from segmenter.errors import InputError, first_line
@@ -59,12 +60,15 @@ class Part:
         return self.kind in ("parquet", "arrow", "hub")
 
 
-def find_parts(inputs: Iterable[str | os.PathLike[str]], split: str) -> list[Part]:
+def find_parts(
+    inputs: Iterable[str | os.PathLike[str]], split: str, without: Path | None = None
+) -> list[Part]:
     """Find what some inputs stand for.
 
     :param inputs: Files, folders, patterns, addresses as fsspec knows them (``s3://...``), or names of data
         sets on the hub, perhaps with configuration and split, ``owner/name:config:split``.
     :param split: The split of a hub name that has none.
+    :param without: A folder whose files do not count.
     :return: The parts in order: of the inputs, and of the names in each. Each has another name.
     :raises InputError: If there is nothing, or something twice.
     """
@@ -74,6 +78,9 @@ def find_parts(inputs: Iterable[str | os.PathLike[str]], split: str) -> list[Par
     for source in inputs:
         given = os.fspath(source)
         found += _at_address(given) if _ADDRESS.match(given) else _here(source, split)
+    if without is not None:
+        own = os.path.realpath(without)
+        found = [part for part in found if not (part.is_local and Path(_key(part)[0]).is_relative_to(own))]
     if not found:
         raise InputError("got no input, expected files, folders or names of data sets")
     twice = [where for where, count in Counter(_key(part) for part in found).items() if count > 1]

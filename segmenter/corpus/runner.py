@@ -124,7 +124,8 @@ def run(
     if config.workers is None:
         device = segmenter.runs_with.device if segmenter.runs_with else "cpu"
         config = replace(config, workers=default_workers(device))
-    parts = find_parts(inputs, config.split)
+    # What a run has written is none of its input, though the folder be inside of it.
+    parts = find_parts(inputs, config.split, without=Path(output).expanduser())
     settings = {name: value for name, value in asdict(config).items() if name not in _NOT_IDENTITY}
     identity = {"format": 1, "input": fingerprint(parts), **segmenter.identity(), **settings}
     types = carried_types(parts, config)
@@ -134,11 +135,8 @@ def run(
         progress = Progress(sum(part.size for part in parts), show_progress)
         work = _Run(segmenter, config, folder, schema(config, types), progress)
         shards = work.all_shards(Stream(parts, config, types), types is not None)
-        report = _report(folder, is_complete=False)
-        counts = {name: value for name, value in asdict(report).items() if name != "is_complete"}
-        is_complete = folder.finish(shards, {"counts": counts, "throughput": report.throughput()})
-        if is_complete:
-            report = replace(report, is_complete=True)
+        is_complete = folder.finish(shards, lambda: _outcome(_report(folder, True)))
+        report = _report(folder, is_complete)
     except OSError as error:
         if isinstance(error, SegmenterError):
             raise
@@ -312,6 +310,11 @@ def _report(folder: CorpusFolder, is_complete: bool) -> CorpusReport:
         seconds_waited=round(total("seconds_waited"), 3),
         is_complete=is_complete,
     )
+
+
+def _outcome(report: CorpusReport) -> dict[str, Any]:
+    counts = {name: value for name, value in asdict(report).items() if name != "is_complete"}
+    return {"counts": counts, "throughput": report.throughput()}
 
 
 def _about(segmenter: Segmenter) -> dict[str, Any]:
