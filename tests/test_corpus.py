@@ -34,6 +34,7 @@ from segmenter.corpus.parts import find_parts
 from segmenter.corpus.ranks import Rank, this_rank
 from segmenter.corpus.reading import Stream
 from segmenter.light import load_light
+from segmenter.mapping import CHUNK_COLUMNS
 from segmenter.preparing import Preparer
 from segmenter.profiling import Profile
 from segmenter.scoring import Logits
@@ -320,7 +321,17 @@ def test_the_result_loads_where_it_is_used(tiny: Segmenter, tmp_path: Path, outp
     expected = expected_rows(tiny, ((f"d{number}", text) for number, text in enumerate(TEXTS)))
     reader = "parquet" if output_format == "parquet" else "json"
     cache = str(tmp_path / "cache")
-    loaded = datasets.load_dataset(reader, data_files=files, split="train", cache_dir=cache)
+    # Lines have no types: those of a file whose chunks are all first ones would not be seen.
+    types = {"doc_id": "string", **CHUNK_COLUMNS, "year": "int16"}
+    features = datasets.Features({name: datasets.Value(kind) for name, kind in types.items()})
+    loaded = datasets.load_dataset(
+        reader,
+        data_files=files,
+        split="train",
+        cache_dir=cache,
+        features=None if reader == "parquet" else features,
+    )
+    assert loaded.features == features
     names = list(expected[0])
     assert [{name: row[name] for name in names} for row in loaded] == expected
     assert {row["doc_id"]: row["year"] for row in loaded} == {f"d{n}": n for n in (0, 2, 3, 4, 5)}

@@ -40,7 +40,7 @@ def main() -> None:
         head_node_args={"num_cpus": 2, "object_store_memory": STORE, "include_dashboard": False},
     )
     worker = cluster.add_node(num_cpus=2, object_store_memory=STORE)
-    cluster.wait_for_nodes()
+    cluster.wait_for_nodes(timeout=300)
     ray.init(address=cluster.address, log_to_driver=False)
     nodes = []
 
