@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from segmenter.document import Sentence as Sentence
     from segmenter.errors import CheckpointError as CheckpointError
     from segmenter.errors import ConfigError as ConfigError
+    from segmenter.errors import CorpusError as CorpusError
     from segmenter.errors import InputError as InputError
     from segmenter.errors import MissingPackageError as MissingPackageError
     from segmenter.errors import SegmenterError as SegmenterError
@@ -31,6 +32,7 @@ _HOME = {
     "Chunk": "document",
     "ChunkConfig": "config",
     "ConfigError": "errors",
+    "CorpusError": "errors",
     "InputError": "errors",
     "MissingPackageError": "errors",
     "Segmentation": "segmentation",
@@ -46,6 +48,7 @@ __all__ = [
     "Chunk",
     "ChunkConfig",
     "ConfigError",
+    "CorpusError",
     "InputError",
     "MissingPackageError",
     "Segmentation",

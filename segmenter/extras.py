@@ -18,6 +18,7 @@ _EXTRAS = {
     "onnx": "onnx",
     "onnxscript": "onnx",
     "openvino": "openvino",
+    "ray": "ray",
 }
 
 

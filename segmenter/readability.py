@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["UnreadableTextWarning", "Vocabulary"]
+__all__ = ["UnreadableTextWarning", "Vocabulary", "is_unreadable", "warn_if_unreadable"]
 
 _WORD_STARTS = ("▁", "Ġ")
 _CONTINUATION = "##"
@@ -65,20 +65,29 @@ class Vocabulary:
         spelt = np.logical_and.reduceat(self._spelt[ids], np.flatnonzero(starts))
         return float(spelt.mean()) if len(spelt) >= _FEWEST_WORDS else 0.0
 
-    def warn(self, ids: NDArray[np.int32]) -> None:
-        """Warn of a text that the model cannot read.
 
-        :param ids: Tokens of the text. *Shape:* ``(n_tokens,)``.
-        """
-        share = self.unreadable_share(ids)
-        if share > _LIMIT:
-            warnings.warn(
-                f"the model's vocabulary cannot read {share:.0%} of the words of this text: they are unknown "
-                "to it or in single letters, so its boundaries mean little; fine-tune a multilingual "
-                "encoder on such texts",
-                UnreadableTextWarning,
-                stacklevel=_level_of_caller(),
-            )
+def is_unreadable(share: float) -> bool:
+    """Whether a text has so many such words that its boundaries mean little.
+
+    :param share: As :meth:`Vocabulary.unreadable_share` gives it.
+    :return: Whether it has.
+    """
+    return share > _LIMIT
+
+
+def warn_if_unreadable(share: float) -> None:
+    """Warn of a text that the model cannot read.
+
+    :param share: As :meth:`Vocabulary.unreadable_share` gives it.
+    """
+    if is_unreadable(share):
+        warnings.warn(
+            f"the model's vocabulary cannot read {share:.0%} of the words of this text: they are unknown "
+            "to it or in single letters, so its boundaries mean little; fine-tune a multilingual "
+            "encoder on such texts",
+            UnreadableTextWarning,
+            stacklevel=_level_of_caller(),
+        )
 
 
 def _level_of_caller() -> int:

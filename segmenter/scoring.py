@@ -134,5 +134,6 @@ def sigmoid(margins: NDArray[np.floating]) -> NDArray[np.float32]:
     :return: Above 0, up to 1. *Shape:* as ``margins``.
     """
     # Through logaddexp, which does not overflow; never 0, which means that a gap was not scored.
-    chances = np.exp(-np.logaddexp(0.0, -margins.astype(np.float64)))
+    with np.errstate(invalid="ignore"):  # No number stays none.
+        chances = np.exp(-np.logaddexp(0.0, -margins.astype(np.float64)))
     return np.maximum(chances, np.finfo(np.float32).tiny).astype(np.float32)

@@ -1,10 +1,12 @@
 """The façade: a model that segments texts."""
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from numbers import Integral
+from dataclasses import replace
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -12,21 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from segmenter.backends import Backend, Dtype, choose, load_scorer
-from segmenter.checkpoint import Checkpoint, LightCheckpoint, write_checkpoint
+from segmenter.backends import Backend, Choice, Dtype, choose, load_scorer
+from segmenter.checkpoint import Checkpoint, LightCheckpoint, weights_hash, write_checkpoint
 from segmenter.config import Candidates, CheckpointConfig, Context
-from segmenter.document import Sentence
-from segmenter.errors import ConfigError, InputError
+from segmenter.errors import CheckpointError, ConfigError, InputError
+from segmenter.forking import prepare_process
+from segmenter.mapping import ChunkMap
+from segmenter.preparing import Prepared, Preparer
 from segmenter.profiling import Profile
-from segmenter.readability import Vocabulary
+from segmenter.readability import warn_if_unreadable
 from segmenter.scoring import BatchBudget, Scorer, sigmoid, start_scoring
 from segmenter.segmentation import Segmentation
-from segmenter.sentences import Sentences, paragraph_flags, resolve_splitter, split_sentences
+from segmenter.sentences import Sentences
 from segmenter.sources import locate
-from segmenter.tokenizing import SentenceTokenizer
-from segmenter.windows import TokenStream, WindowBuilder, Windows, candidate_gaps
 
 __all__ = ["Segmenter"]
+
+Margins = Sequence[NDArray[np.float32] | Exception]
+"""The logit margins of each document, or what the model raised for it."""
 
 _T = TypeVar("_T")
 
@@ -40,18 +45,6 @@ _DOCUMENTS_A_GROUP = 1024
 """Most documents that are gathered: blank ones have no windows."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A document on its way to the model."""
-
-    text: str
-    sentences: tuple[Sentence, ...]
-    stream: TokenStream
-    windows: Windows
-    at_breaks: bool
-    """Whether only its paragraph breaks are scored."""
-
-
 class Segmenter:
     """Segments texts with a cross-segment classifier. One instance may serve many threads.
 
@@ -61,6 +54,7 @@ class Segmenter:
     :param scorer: Runs its model.
     :param sentences: How texts are split; None: as the checkpoint says.
     :param batch_tokens: Tokens of a batch, padding included; None: what suits the device.
+    :param runs_with: What the scorer is, so that another process can have it too; None if it is of your own.
     :raises ConfigError: If a setting is out of its range.
     """
 
@@ -71,6 +65,7 @@ class Segmenter:
         *,
         sentences: Sentences | None = None,
         batch_tokens: int | None = None,
+        runs_with: Choice | None = None,
     ) -> None:
         is_count = isinstance(batch_tokens, int) and not isinstance(batch_tokens, bool) and batch_tokens > 0
         if batch_tokens is not None and not is_count:
@@ -79,15 +74,9 @@ class Segmenter:
         self._scorer = scorer
         self._profile = Profile()
         self._budget = BatchBudget(batch_tokens or scorer.batch_tokens)
-        self._splitter = resolve_splitter(checkpoint.config.sentences if sentences is None else sentences)
-        self._builder = WindowBuilder(
-            context=checkpoint.config.context,
-            max_positions=checkpoint.max_positions,
-            cls_id=checkpoint.cls_id,
-            sep_id=checkpoint.sep_id,
-        )
-        self._tokenizer = SentenceTokenizer(checkpoint.vocabulary)
-        self._vocabulary = Vocabulary(checkpoint.vocabulary, checkpoint.unk_id)
+        self._preparer = Preparer(checkpoint, sentences)
+        self._runs_with = runs_with
+        self._options = sentences, batch_tokens
 
     @classmethod
     def from_pretrained(
@@ -129,9 +118,7 @@ class Segmenter:
         """
         folder = locate(model, revision)
         choice = choose(backend, dtype, device, folder)
-        from segmenter.light import load_light
-
-        checkpoint = load_light(folder) or Checkpoint.load(folder)
+        checkpoint = _load(folder)
         overrides: dict[str, Any] = {"context": context, "threshold": threshold, "candidates": candidates}
         overrides = {name: value for name, value in overrides.items() if value is not None}
         if threshold is not None:
@@ -142,7 +129,61 @@ class Segmenter:
             load_scorer(checkpoint, choice),
             sentences=sentences,
             batch_tokens=batch_tokens,
+            runs_with=choice,
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be sent to another process, which reads the model anew from its folder.
+
+        What is sent also tells two segmenters apart, and stays the same from one day to the next.
+
+        :return: As the pickle protocol has it.
+        :raises ConfigError: If it was not built by :meth:`from_pretrained`.
+        """
+        if self._runs_with is None:
+            raise ConfigError(
+                "got a Segmenter with a scorer of its own, which cannot be sent to another process; build it "
+                "with Segmenter.from_pretrained"
+            )
+        # A path as text: a Path keeps its hash, and so would not be the same every time.
+        folder = str(self._checkpoint.folder.absolute())
+        return _restore, (type(self), folder, self.weights, self.config, self._runs_with, *self._options)
+
+    @cached_property
+    def weights(self) -> str:
+        """A hash of the model's weights."""
+        return weights_hash(self._checkpoint.folder)
+
+    @property
+    def runs_with(self) -> Choice | None:
+        """Backend, precision and device; None for a scorer of your own."""
+        return self._runs_with
+
+    @property
+    def preparer(self) -> Preparer:
+        """What comes before the model; it can be sent to another process."""
+        return self._preparer
+
+    def identity(self) -> dict[str, Any]:
+        """What its answers depend on.
+
+        :return: Hashes of the weights and the vocabulary, the settings in force, and what runs the model;
+            values that JSON can hold.
+        """
+        settings = json.loads(self.config.to_json())
+        del settings["metrics"]
+        runs_with = self._runs_with
+        vocabulary = self._checkpoint.vocabulary.to_str()
+        return {
+            "model": self.weights,
+            "vocabulary": sha256(vocabulary.encode("utf-8", "replace")).hexdigest()[:16],
+            "settings": settings,
+            "splitter": type(self._preparer.splitter).__qualname__,
+            "backend": runs_with.backend if runs_with else type(self._scorer).__qualname__,
+            "dtype": runs_with.dtype if runs_with else None,
+            "device": runs_with.device.split(":")[0] if runs_with else None,
+            "batch_tokens": self._budget.tokens,
+        }
 
     @property
     def config(self) -> CheckpointConfig:
@@ -177,7 +218,31 @@ class Segmenter:
         _refuse_string(texts, "texts")
         documents = (self._prepare(text) for text in texts)
         for document, probabilities in self._scored(documents, show_progress):
-            yield self._result(document, probabilities)
+            yield self._result(document, _no_error(probabilities))
+
+    def segment_prepared(self, documents: Iterable[Prepared]) -> Iterator[Segmentation | Exception]:
+        """Segment texts that are prepared already, and let none cost another.
+
+        :param documents: Texts that the :attr:`preparer` prepared, perhaps in other processes.
+        :yield: A result each, or the error that the model raised for it alone.
+        :raises Exception: What the model raises for any text, however small; then it is not the text.
+        """
+        for document, probabilities in self._scored(documents, show_progress=False, one_by_one=True):
+            if isinstance(probabilities, Exception):
+                yield probabilities
+            else:
+                yield self._result(document, probabilities)
+
+    def as_map(self, *, text_column: str = "text", id_column: str = "id", flatten: bool = False) -> ChunkMap:
+        """A function for ``datasets``: ``dataset.map(segmenter.as_map(), batched=True)``.
+
+        :param text_column: Column with the texts; a null gives no chunks.
+        :param id_column: Column with an id a row, for ``flatten``.
+        :param flatten: Whether to give a row a chunk, in place of one list column ``chunks`` a row. Give
+            ``remove_columns=dataset.column_names`` too.
+        :return: The function, which ``datasets`` knows again for its cache.
+        """
+        return ChunkMap(self, text_column, id_column, flatten)
 
     def predict(
         self, sentences: Sequence[str], paragraphs: Sequence[int] | None = None
@@ -208,7 +273,7 @@ class Segmenter:
         """
         prepared = (self._prepare_split(*document) for document in documents)
         for _, probabilities in self._scored(prepared, show_progress):
-            yield probabilities
+            yield _no_error(probabilities)
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Write a checkpoint with the settings in force.
@@ -220,52 +285,19 @@ class Segmenter:
             whole = Checkpoint.load(whole.folder)
         write_checkpoint(whole.model, whole.tokenizer, self.config, Path(folder))
 
-    def _prepare(self, text: str) -> _Prepared:
-        _check_text(text)
-        with self._profile.stage("splitting"):
-            sentences = tuple(split_sentences(text, self._splitter))
-        return self._tokenized(
-            text, sentences, [sentence.text for sentence in sentences], paragraph_flags(sentences)
-        )
+    def _prepare(self, text: str) -> Prepared:
+        return _warned(self._preparer.prepare(text, self._profile))
 
-    def _prepare_split(self, sentences: Sequence[str], paragraphs: Sequence[int] | None) -> _Prepared:
+    def _prepare_split(self, sentences: Sequence[str], paragraphs: Sequence[int] | None) -> Prepared:
         _refuse_string(sentences, "sentences")
-        for sentence in sentences:
-            _check_text(sentence)
-        flags = np.zeros(len(sentences), dtype=np.bool_)
-        for number in () if paragraphs is None else paragraphs:
-            if not isinstance(number, Integral) or not 0 <= number < len(sentences):
-                raise InputError(
-                    f"got paragraph start {number!r}, expected 0 to {len(sentences) - 1}: "
-                    "the numbers of sentences that start a paragraph"
-                )
-            flags[int(number)] = True
-        flags[:1] = False
-        return self._tokenized("", (), sentences, flags)
-
-    def _tokenized(
-        self,
-        text: str,
-        sentences: tuple[Sentence, ...],
-        strings: Sequence[str],
-        paragraph_starts: NDArray[np.bool_],
-    ) -> _Prepared:
-        with self._profile.stage("tokenizing"):
-            ids = self._tokenizer.encode(strings)
-            stream = TokenStream.join(ids, paragraph_starts, self._checkpoint.mark_id)
-            self._vocabulary.warn(stream.ids)
-        with self._profile.stage("windows"):
-            windows = self._builder.build(
-                stream, candidate_gaps(len(strings), paragraph_starts, self.config.candidates)
-            )
-        at_breaks = self.config.candidates != "all" and bool(paragraph_starts[1:].any())
-        return _Prepared(text, sentences, stream, windows, at_breaks)
+        return _warned(self._preparer.prepare_split(sentences, paragraphs, self._profile))
 
     def _scored(
-        self, documents: Iterable[_Prepared], show_progress: bool
-    ) -> Iterator[tuple[_Prepared, NDArray[np.float32]]]:
+        self, documents: Iterable[Prepared], show_progress: bool, one_by_one: bool = False
+    ) -> Iterator[tuple[Prepared, NDArray[np.float32] | Exception]]:
         """Score documents in groups, so that batches run across them."""
         sign = 1 if self.config.boundary_label == 1 else -1
+        start = self._start_apart if one_by_one else self._start
         with tqdm(
             unit="gap",
             total=0,
@@ -276,22 +308,25 @@ class Segmenter:
             # A line a minute where lines stay.
             mininterval=0.1 if sys.stderr.isatty() else 60,
         ) as bar:
-            begun = ((group, self._start(group, bar)) for group in self._groups(documents))
+            begun = ((group, start(group, bar)) for group in self._groups(documents))
             for group, finish in _one_ahead(begun) if self._scorer.runs_ahead else begun:
                 margins = finish()
                 # Off the terminal while results are given, which may be printed.
                 bar.clear()
                 for document, margin in zip(group, margins, strict=True):
+                    if isinstance(margin, Exception):
+                        yield document, margin
+                        continue
                     with self._profile.stage("decoding"):
                         probabilities = np.zeros(max(0, len(document.stream.starts) - 1), dtype=np.float32)
                         probabilities[document.windows.gaps] = sigmoid(sign * margin)
                     yield document, probabilities
 
-    def _start(self, group: list[_Prepared], bar: "tqdm[Any]") -> Callable[[], list[NDArray[np.float32]]]:
+    def _start(self, group: list[Prepared], bar: "tqdm[Any]") -> Callable[[], Margins]:
         bar.total += sum(len(document.windows) for document in group)
         return start_scoring(
             self._scorer,
-            self._builder,
+            self._preparer.builder,
             self._checkpoint.pad_id,
             [document.windows for document in group],
             self._budget,
@@ -299,10 +334,37 @@ class Segmenter:
             bar.update,
         )
 
-    def _groups(self, documents: Iterable[_Prepared]) -> Iterator[list[_Prepared]]:
+    def _start_apart(self, group: list[Prepared], bar: "tqdm[Any]") -> Callable[[], Margins]:
+        """As ``_start``, but an error costs only the documents that raise it by themselves."""
+        try:
+            wait = self._start(group, bar)
+        except Exception:  # whatever the backend raises
+            return lambda: self._each_alone(group, bar)
+
+        def finish() -> Margins:
+            try:
+                return wait()
+            except Exception:  # the same, later
+                return self._each_alone(group, bar)
+
+        return finish
+
+    def _each_alone(self, group: list[Prepared], bar: "tqdm[Any]") -> Margins:
+        found: list[NDArray[np.float32] | Exception] = []
+        for document in group:
+            try:
+                found += self._start([document], bar)()
+            except Exception as error:
+                found.append(error)
+        # A GPU that is lost fails whatever it is given: no document is to blame then.
+        smallest = self._preparer.prepare_split(["a", "b"], [1], self._profile)
+        self._start([smallest], bar)()
+        return found
+
+    def _groups(self, documents: Iterable[Prepared]) -> Iterator[list[Prepared]]:
         """Gather documents until their windows fill some batches."""
         limit = _BATCHES_A_GROUP * self._budget.tokens
-        group: list[_Prepared] = []
+        group: list[Prepared] = []
         tokens = 0
         rest = iter(documents)
         while True:
@@ -322,7 +384,7 @@ class Segmenter:
                 group, tokens = [], 0
         yield group
 
-    def _result(self, document: _Prepared, probabilities: NDArray[np.float32]) -> Segmentation:
+    def _result(self, document: Prepared, probabilities: NDArray[np.float32]) -> Segmentation:
         windows = document.windows
         scored = np.zeros(len(probabilities), dtype=np.bool_)
         scored[windows.gaps] = True
@@ -338,6 +400,42 @@ class Segmenter:
             trimmed_gaps=int(np.count_nonzero(windows.trimmed)),
             threshold=self.config.threshold_for(document.at_breaks),
         )
+
+
+def _restore(
+    cls: type[Segmenter],
+    folder: str,
+    weights: str,
+    config: CheckpointConfig,
+    runs_with: Choice,
+    sentences: Sentences | None,
+    batch_tokens: int | None,
+) -> Segmenter:
+    """Build again what another process had."""
+    prepare_process(runs_with.device)
+    path = Path(folder)
+    checkpoint = _load(path)
+    if weights_hash(path) != weights:
+        raise CheckpointError(f"the weights in {folder} have changed since they were loaded; load them anew")
+    return cls(
+        replace(checkpoint, config=config),
+        load_scorer(checkpoint, runs_with),
+        sentences=sentences,
+        batch_tokens=batch_tokens,
+        runs_with=runs_with,
+    )
+
+
+def _load(folder: Path) -> LightCheckpoint:
+    from segmenter.light import load_light
+
+    return load_light(folder) or Checkpoint.load(folder)
+
+
+def _no_error(probabilities: NDArray[np.float32] | Exception) -> NDArray[np.float32]:
+    if isinstance(probabilities, Exception):
+        raise probabilities
+    return probabilities
 
 
 def _one_ahead(values: Iterator[_T]) -> Iterator[_T]:
@@ -362,6 +460,6 @@ def _refuse_string(values: object, what: str) -> None:
         raise InputError(f"got a str as {what}, expected several: put it into a list")
 
 
-def _check_text(text: object) -> None:
-    if not isinstance(text, str):
-        raise InputError(f"got a {type(text).__name__}, expected a str; decode bytes first")
+def _warned(document: Prepared) -> Prepared:
+    warn_if_unreadable(document.unreadable_share)
+    return document

@@ -36,6 +36,11 @@ def examples() -> dict[str, str]:
 @pytest.fixture(scope="session")
 def tokenizer(examples: dict[str, str]) -> BertTokenizer:
     """A small BERT tokenizer: the words of the examples, letters, and a paragraph mark."""
+    return make_tokenizer(examples)
+
+
+def make_tokenizer(examples: dict[str, str]) -> BertTokenizer:
+    """What the fixture gives."""
     words = Counter(re.findall(r"[a-z]+", " ".join(examples.values()).lower()))
     letters = [chr(code) for code in range(33, 127) if not chr(code).isupper()]
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", MARK, *letters, *(f"##{c}" for c in letters)]
@@ -85,13 +90,13 @@ def make_model(tokenizer: BertTokenizer, positions: int = 64) -> PreTrainedModel
 @pytest.fixture(scope="session")
 def tiny_folder(tokenizer: BertTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint of 64 positions that reads 12 tokens a side and knows paragraph marks."""
-    folder = tmp_path_factory.mktemp("tiny")
-    write_checkpoint(
-        make_model(tokenizer),
-        tokenizer,
-        CheckpointConfig(context=12, paragraph_mark=MARK),
-        folder,
-    )
+    return write_tiny(tokenizer, tmp_path_factory.mktemp("tiny"))
+
+
+def write_tiny(tokenizer: BertTokenizer, folder: Path) -> Path:
+    """What the fixture gives."""
+    settings = CheckpointConfig(context=12, paragraph_mark=MARK)
+    write_checkpoint(make_model(tokenizer), tokenizer, settings, folder)
     return folder
 
 

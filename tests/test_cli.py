@@ -230,7 +230,7 @@ def test_no_progress_bar_for_short_work(tiny_folder: Path) -> None:
 
 
 def test_help_has_an_example_each() -> None:
-    for command in ("segment", "boundaries", "info", "evaluate", "train", "calibrate"):
+    for command in ("segment", "boundaries", "info", "corpus", "evaluate", "train", "calibrate"):
         done = run(command, "--help")
         assert done.returncode == 0
         assert f"Example: segmenter {command}" in " ".join(done.stdout.decode().split())

@@ -1,11 +1,15 @@
 """What only a GPU can show; ``scripts/gpu_check.sh`` runs these."""
 
+from pathlib import Path
+
 import numpy as np
+import pyarrow.parquet
 import pytest
 import torch
 
 from segmenter import Segmenter
 from segmenter.config import Context
+from segmenter.corpus import CorpusConfig, run
 
 from .conftest import ROOT
 
@@ -55,3 +59,23 @@ def test_out_of_memory_is_survived() -> None:
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
     np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_a_corpus_run_feeds_the_gpu_from_spawned_workers(tmp_path: Path) -> None:
+    # CUDA is initialised in this process by now, which a forked one could not survive.
+    segmenter = Segmenter.from_pretrained(device="cuda", dtype="float32")
+    assert torch.cuda.is_initialized()
+    (tmp_path / "in").mkdir()
+    for number, text in enumerate(TEXTS):
+        (tmp_path / "in" / f"{number:02d}.txt").write_text(text, encoding="utf-8")
+    report = run([tmp_path / "in"], tmp_path / "out", segmenter, CorpusConfig(shard_size=4, workers=2))
+    assert (report.documents, report.bad_documents, report.is_complete) == (len(TEXTS), 0, True)
+    rows = [
+        row
+        for path in sorted((tmp_path / "out" / "data").iterdir())
+        for row in pyarrow.parquet.read_table(path).to_pylist()
+    ]
+    expected = [chunk for result in segmenter.segment_many(TEXTS) for chunk in result.chunks]
+    assert [row["text"] for row in rows] == [chunk.text for chunk in expected]
+    for row, chunk in zip(rows, expected, strict=True):
+        assert row["probability"] == pytest.approx(chunk.probability, abs=1e-4)

@@ -8,7 +8,7 @@ from segmenter.errors import InputError
 from segmenter.labelled import LabelledDocument
 from segmenter.reading.sections import require_a_gap
 
-__all__ = ["read_line", "read_row"]
+__all__ = ["read_line", "read_object", "read_row"]
 
 _COLUMNS_SHOWN = 10
 
@@ -21,6 +21,16 @@ def read_line(line: bytes, name: str) -> LabelledDocument:
     :return: The document.
     :raises InputError: If it is none.
     """
+    return read_row(read_object(line), name)
+
+
+def read_object(line: bytes) -> dict[str, Any]:
+    """Read a line of a JSONL file, whatever its columns are.
+
+    :param line: A JSON object in UTF-8.
+    :return: The object.
+    :raises InputError: If it is none.
+    """
     try:
         row = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -29,7 +39,7 @@ def read_line(line: bytes, name: str) -> LabelledDocument:
         raise InputError(f"got no JSON ({error}), expected an object a line") from error
     if not isinstance(row, dict):
         raise InputError(f"got JSON of type {type(row).__name__}, expected an object a line")
-    return read_row(row, name)
+    return row
 
 
 def read_row(row: Mapping[str, Any], name: str) -> LabelledDocument:

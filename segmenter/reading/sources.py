@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from segmenter.errors import InputError
+from segmenter.errors import InputError, first_line
 from segmenter.labelled import LabelledDocument, content_hash
 from segmenter.reading.files import File, HubDataset, locate
 from segmenter.reading.html import read_html
@@ -158,14 +158,10 @@ def _hub_rows(dataset: HubDataset) -> Iterator[tuple[int, _Read]]:
     except Exception as error:  # the hub's client lets through whatever its transport raises
         raise InputError(
             f"got {dataset.name!r}, which is no file or folder here and could not be had from the hub, "
-            f"split {dataset.split!r} ({_first_line(error)}); expected a path, or the name of a data set "
+            f"split {dataset.split!r} ({first_line(error)}); expected a path, or the name of a data set "
             "that is reachable"
         ) from error
 
 
 def _unreadable(file: File, error: Exception) -> InputError:
-    return InputError(f"{file.shown} cannot be read: {_first_line(error)}")
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+    return InputError(f"{file.shown} cannot be read: {first_line(error)}")

@@ -1,0 +1,339 @@
+"""Corpora on many machines, by Ray Data: read, segment in actors that hold the model, write.
+
+.. code-block:: python
+
+    import ray
+    from segmenter.integrations import ray as on_ray
+
+    ray.init(address="auto")
+    on_ray.run(["s3://bucket/articles/"], "s3://bucket/chunks", actors=(1, 16), gpus_an_actor=1)
+
+The columns, the answers and the treatment of bad documents are those of :func:`segmenter.corpus.run`.
+Retries, the loss of machines and memory are Ray's.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.compute
+
+from segmenter.corpus.config import CorpusConfig
+from segmenter.corpus.documents import BadDocument, Document, parse
+from segmenter.corpus.parts import Part, find_parts, fingerprint
+from segmenter.corpus.reading import Stream, carried_types
+from segmenter.corpus.scoring import segment_items
+from segmenter.corpus.shards import chunk_rows, error_line, open_shard, publish, schema
+from segmenter.corpus.workers import prepare_document
+from segmenter.errors import CorpusError, first_line
+from segmenter.extras import require
+from segmenter.segmenter import Segmenter
+
+require("ray")
+
+from ray.data import ActorPoolStrategy, Dataset, Datasink, from_items  # noqa: E402
+from ray.data.block import BlockAccessor  # noqa: E402
+
+__all__ = ["CAUSE", "RayReport", "read", "run", "segment", "write"]
+
+CAUSE = "cause"
+"""Column that says why a document is bad; null for a good one."""
+
+_TASK_BYTES = 64_000_000
+_TASK_PARTS = 1000
+_LEAST_TASKS = 64
+_BLOCK_BYTES = 32_000_000
+_ROWS_BYTES = 1_000_000
+_ROWS = 256
+_READ_CPUS = 0.5
+"""Reading waits more than it computes, and has to find room beside the actors."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RayReport:
+    """What a run has done.
+
+    :ivar files: Files written.
+    :ivar chunks: Rows written.
+    :ivar bad_documents: Those in ``errors.jsonl``.
+    """
+
+    files: int
+    chunks: int
+    bad_documents: int
+
+
+def run(
+    inputs: Iterable[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    config: CorpusConfig | None = None,
+    *,
+    model: Mapping[str, Any] | None = None,
+    actors: tuple[int, int] = (1, 1),
+    gpus_an_actor: float = 0,
+    cpus_an_actor: float = 1,
+    batch_size: int = 256,
+) -> RayReport:
+    """Segment a corpus on the cluster that ``ray.init`` has connected to.
+
+    :param inputs: As for :func:`segmenter.corpus.run`; every machine has to reach them.
+    :param output: A new or empty folder or address (``s3://...``) that every machine can write to.
+    :param config: How to read and to write; shard size, workers and ``max_errors`` do not count here.
+    :param model: Arguments of ``Segmenter.from_pretrained``, which each actor calls. In a cluster of unlike
+        machines give ``backend`` and ``dtype``, since ``"auto"`` may differ.
+    :param actors: Fewest and most copies of the model at a time.
+    :param gpus_an_actor: GPUs of each, 0.5 for two on one.
+    :param cpus_an_actor: Cores of each.
+    :param batch_size: Documents that an actor sees at a time; batches of the model run across these.
+    :return: What was done.
+    :raises InputError: If there is nothing to read.
+    :raises CorpusError: If ``output`` is not empty.
+    """
+    inputs, config = list(inputs), config or CorpusConfig()
+    about = {"input": fingerprint(find_parts(inputs, config.split)), "settings": asdict(config)}
+    # Before the work begins.
+    sink = _Sink(os.fspath(output), config, about | {"model": dict(model or {})})
+    found = segment(
+        read(inputs, config),
+        config,
+        model=model,
+        actors=actors,
+        gpus_an_actor=gpus_an_actor,
+        cpus_an_actor=cpus_an_actor,
+        batch_size=batch_size,
+    )
+    found.write_datasink(sink)
+    return sink.report
+
+
+def read(inputs: Iterable[str | os.PathLike[str]], config: CorpusConfig | None = None) -> Dataset:
+    """Read documents, bytes first, some files a task.
+
+    :param inputs: As for :func:`segmenter.corpus.run`.
+    :param config: How to read.
+    :return: A row a document: ``doc_id``, ``text`` and ``cause``, of which one is null, and what is carried.
+    :raises InputError: If there is nothing to read.
+    """
+    config = config or CorpusConfig()
+    parts = find_parts(inputs, config.split)
+    types = carried_types(parts, config)
+    tasks = [{"first": group[0], "behind": group[1]} for group in _groups(parts)]
+
+    def documents(batch: pyarrow.Table) -> Iterator[pyarrow.Table]:
+        for task in batch.to_pylist():
+            stream = Stream(parts[task["first"] : task["behind"]], config, types)
+            yield from _tables(stream, config, types)
+
+    rows = from_items(tasks, override_num_blocks=len(tasks))
+    # What is lost with a machine, and the size of an output file before it is packed.
+    rows.context.target_max_block_size = _BLOCK_BYTES
+    return rows.map_batches(documents, batch_size=1, batch_format="pyarrow", num_cpus=_READ_CPUS)
+
+
+def segment(
+    documents: Dataset,
+    config: CorpusConfig | None = None,
+    *,
+    model: Mapping[str, Any] | None = None,
+    actors: tuple[int, int] = (1, 1),
+    gpus_an_actor: float = 0,
+    cpus_an_actor: float = 1,
+    batch_size: int = 256,
+) -> Dataset:
+    """Segment documents, in actors that hold the model.
+
+    :param documents: Rows with ``doc_id`` and ``text``, as :func:`read` gives them or of your own.
+    :param config: Which columns are carried, and what is too long.
+    :param model: Arguments of ``Segmenter.from_pretrained``, which each actor calls.
+    :param actors: Fewest and most copies of the model at a time.
+    :param gpus_an_actor: GPUs of each.
+    :param cpus_an_actor: Cores of each.
+    :param batch_size: Documents that an actor sees at a time.
+    :return: A row a chunk with the columns of ``docs/scale.md``, and ``cause``; of a bad document one row,
+        null but for ``doc_id`` and ``cause``.
+    """
+    return documents.map_batches(
+        _Actor,
+        fn_constructor_kwargs={"config": config or CorpusConfig(), "model": dict(model or {})},
+        compute=ActorPoolStrategy(min_size=actors[0], max_size=actors[1]),
+        batch_size=batch_size,
+        batch_format="pyarrow",
+        num_gpus=gpus_an_actor,
+        num_cpus=cpus_an_actor,
+    )
+
+
+def write(chunks: Dataset, output: str | os.PathLike[str], config: CorpusConfig | None = None) -> RayReport:
+    """Write what :func:`segment` gives: ``data/``, ``errors.jsonl`` and ``run.json``.
+
+    :param chunks: Rows with ``cause``.
+    :param output: A new or empty folder or address that every machine can write to.
+    :param config: Of which kind the files are.
+    :return: What was written.
+    :raises CorpusError: If ``output`` is not empty.
+    """
+    sink = _Sink(os.fspath(output), config or CorpusConfig(), {})
+    chunks.write_datasink(sink)
+    return sink.report
+
+
+class _Actor:
+    """Holds the model."""
+
+    def __init__(self, config: CorpusConfig, model: dict[str, Any]) -> None:
+        self._config = config
+        self._segmenter = Segmenter.from_pretrained(**model)
+
+    def __call__(self, batch: pyarrow.Table) -> pyarrow.Table:
+        config, segmenter = self._config, self._segmenter
+        columns = schema(config, {name: batch.schema.field(name).type for name in config.carry})
+        items = (
+            prepare_document(0, 0, _document(row, config), segmenter.preparer, segmenter.profile)
+            for row in batch.to_pylist()
+        )
+        rows: list[dict[str, Any]] = []
+        for _, item, result in segment_items(segmenter, items):
+            if isinstance(result, BadDocument):
+                rows.append({"doc_id": result.id, CAUSE: result.cause})
+            else:
+                assert isinstance(item.document, Document)
+                rows += chunk_rows(item.document, result.chunks, config.carry)
+        return pyarrow.Table.from_pylist(rows, schema=columns.append(pyarrow.field(CAUSE, pyarrow.string())))
+
+
+class _Sink(Datasink):  # type: ignore[misc]
+    """Writes a file a task; one that is done again writes the same file again."""
+
+    def __init__(self, output: str, config: CorpusConfig, about: Mapping[str, Any]) -> None:
+        self._output = output
+        self._config = config
+        self._about = about
+        self._is_local = "://" not in output
+        self.report = RayReport(files=0, chunks=0, bad_documents=0)
+        if self._names():
+            raise CorpusError(f"{output} is not empty, expected a new or empty folder")
+
+    def write(self, blocks: Iterable[Any], ctx: Any) -> dict[str, Any]:
+        """Write the chunks of a task.
+
+        :param blocks: Its rows.
+        :param ctx: Its number.
+        :return: How many there were, and the bad documents.
+        """
+        errors: list[tuple[str, str]] = []
+        tables = []
+        for block in blocks:
+            table = BlockAccessor.for_block(block).to_arrow()
+            if table.num_rows:
+                is_good = pyarrow.compute.is_null(table.column(CAUSE))
+                tables.append(table.filter(is_good).drop_columns([CAUSE]))
+                bad = table.filter(pyarrow.compute.invert(is_good))
+                errors += zip(bad.column("doc_id").to_pylist(), bad.column(CAUSE).to_pylist(), strict=True)
+        chunks = sum(table.num_rows for table in tables)
+        if chunks:
+            name = f"part-{ctx.task_idx:06d}.{self._config.output_format}"
+            self._publish(f"data/{name}", tables)
+        return {"chunks": chunks, "errors": errors}
+
+    def on_write_complete(self, write_result: Any) -> None:
+        """Write what the run has become.
+
+        :param write_result: What the tasks returned.
+        """
+        found = [result for result in write_result.write_returns if result]
+        errors = [error for result in found for error in result["errors"]]
+        self.report = RayReport(
+            files=sum(result["chunks"] > 0 for result in found),
+            chunks=sum(result["chunks"] for result in found),
+            bad_documents=len(errors),
+        )
+        self._publish("errors.jsonl", "".join(error_line(*error) for error in sorted(errors)))
+        about = {**self._about, "counts": asdict(self.report), "complete": True}
+        self._publish("run.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+
+    def _publish(self, name: str, content: "str | list[pyarrow.Table]") -> None:
+        """Write a file that is there as a whole or not at all."""
+        if self._is_local:
+            final = Path(self._output).expanduser() / name
+            final.parent.mkdir(parents=True, exist_ok=True)
+            # Hidden from readers; a task that is done again may run beside the first one.
+            partial = final.with_name(f".partial-{os.getpid()}-{final.name}")
+            with partial.open("wb") as file:
+                self._fill(file, content)
+            publish(partial, final)
+        else:
+            import fsspec
+
+            # Where there are no folders, a file is there once it is closed.
+            with fsspec.open(f"{self._output.rstrip('/')}/{name}", "wb") as file:
+                self._fill(file, content)
+
+    def _fill(self, file: Any, content: "str | list[pyarrow.Table]") -> None:
+        if isinstance(content, str):
+            file.write(content.encode("utf-8"))
+            return
+        writer = open_shard(file, self._config, content[0].schema)
+        for table in content:
+            writer.write(table.to_pylist())
+        writer.close()
+
+    def _names(self) -> list[str]:
+        """What is there."""
+        try:
+            if self._is_local:
+                return [path.name for path in Path(self._output).expanduser().iterdir()]
+            from fsspec.core import url_to_fs
+
+            system, path = url_to_fs(self._output)
+            return list(system.ls(path, detail=False))
+        except FileNotFoundError:
+            return []
+        except Exception as error:  # each file system raises what its transport does
+            raise CorpusError(f"cannot use {self._output} as the output: {first_line(error)}") from error
+
+
+def _groups(parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
+    """First part of each task, and the one behind its last."""
+    first = size = 0
+    most = min(_TASK_BYTES, sum(part.size for part in parts) // _LEAST_TASKS)
+    for number, part in enumerate(parts):
+        size += part.size
+        if size >= most or number - first + 1 == _TASK_PARTS:
+            yield first, number + 1
+            first, size = number + 1, 0
+    if first < len(parts):
+        yield first, len(parts)
+
+
+def _tables(
+    stream: Stream, config: CorpusConfig, types: "dict[str, pyarrow.DataType] | None"
+) -> Iterator[pyarrow.Table]:
+    carried = [(name, (types or {}).get(name, pyarrow.string())) for name in config.carry]
+    names = ("doc_id", "text", CAUSE)
+    columns = pyarrow.schema([*((name, pyarrow.string()) for name in names), *carried])
+    rows: list[dict[str, Any]] = []
+    weight = 0
+    for raw in stream:
+        document = parse(raw, config, types is not None)
+        if isinstance(document, BadDocument):
+            rows.append({"doc_id": document.id, CAUSE: document.cause})
+        else:
+            values = dict(zip(config.carry, document.carried, strict=True))
+            rows.append({"doc_id": document.id, "text": document.text, **values})
+        weight += raw.weight
+        if weight >= _ROWS_BYTES or len(rows) == _ROWS:
+            yield pyarrow.Table.from_pylist(rows, schema=columns)
+            rows, weight = [], 0
+    yield pyarrow.Table.from_pylist(rows, schema=columns)
+
+
+def _document(row: Mapping[str, Any], config: CorpusConfig) -> Document | BadDocument:
+    if row.get(CAUSE) is not None:
+        return BadDocument(str(row["doc_id"]), row[CAUSE])
+    if row["text"] is None:
+        return BadDocument(str(row["doc_id"]), "got null, expected a text")
+    return Document(str(row["doc_id"]), row["text"], tuple(row[name] for name in config.carry))

@@ -1,0 +1,59 @@
+"""The same corpus by Ray Data, on a real cluster of two nodes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+from segmenter import Segmenter
+from segmenter.corpus import run
+
+from .conftest import ROOT
+from .tiny_corpus import config, text
+
+FILES, DOCUMENTS = 8, 120
+
+
+def rows_by_document(output: Path) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for path in sorted((output / "data").iterdir()):
+        for row in pyarrow.parquet.read_table(path).to_pylist():
+            found.setdefault(row["doc_id"], []).append(row)
+    return found
+
+
+def test_a_cluster_that_loses_a_node_gives_the_same(
+    tiny: Segmenter, tiny_folder: Path, tmp_path: Path
+) -> None:
+    inputs, output, right = tmp_path / "in", tmp_path / "out", tmp_path / "right"
+    inputs.mkdir()
+    for number in range(FILES):
+        numbers = range(number * DOCUMENTS, (number + 1) * DOCUMENTS)
+        lines = [json.dumps({"id": n, "text": text(n), "url": f"u{n}"}).encode() + b"\n" for n in numbers]
+        (inputs / f"{number}.jsonl").write_bytes(b"".join(lines) + b'{"id": "x", "text": "\xff"}\n')
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.tiny_ray", tiny_folder, inputs, output],
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=900,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-5000:]
+    expected = run([inputs], right, tiny, config(carry=("url",)))
+    assert done.stdout.splitlines()[-1] == f"[2] 1 True {expected.chunks} {FILES}"
+    found, wanted = rows_by_document(output), rows_by_document(right)
+    assert found.keys() == wanted.keys()
+    for name, rows in wanted.items():
+        assert found[name] == [
+            {**row, "probability": pytest.approx(row["probability"], abs=1e-4)} for row in rows
+        ]
+    assert (output / "errors.jsonl").read_bytes() == (right / "errors.jsonl").read_bytes()
+    counts = json.loads((output / "run.json").read_text())["counts"]
+    assert counts["chunks"] == expected.chunks
+    schemas = [pyarrow.parquet.read_schema(next((folder / "data").iterdir())) for folder in (output, right)]
+    assert schemas[0].equals(schemas[1])
+    assert not list(output.rglob(".partial-*"))
+    assert "is not empty, expected a new or empty folder" in done.stdout.splitlines()[0]

@@ -1,0 +1,74 @@
+"""A run on a cluster of two nodes, the second of which is lost in the middle.
+
+``python -m tests.tiny_ray MODEL INPUT OUTPUT``
+"""
+
+import sys
+import threading
+import time
+from pathlib import Path
+
+import ray
+from ray.cluster_utils import Cluster
+
+from segmenter.errors import CorpusError
+from segmenter.integrations.ray import run
+from segmenter.sentences import SentencexSplitter
+
+from .tiny_corpus import config
+
+STORE = 100_000_000
+
+
+class SlowSplitter(SentencexSplitter):
+    """Takes its time, so that there is a middle."""
+
+    def starts(self, text: str) -> list[int]:
+        time.sleep(0.01)
+        return super().starts(text)
+
+
+def main() -> None:
+    """Run, and say how far it was when the node was lost."""
+    model, inputs, output = map(Path, sys.argv[1:4])
+    try:
+        run([inputs], model)
+    except CorpusError as error:
+        print(error)
+    cluster = Cluster(
+        initialize_head=True,
+        head_node_args={"num_cpus": 2, "object_store_memory": STORE, "include_dashboard": False},
+    )
+    worker = cluster.add_node(num_cpus=2, object_store_memory=STORE)
+    cluster.wait_for_nodes(timeout=300)
+    ray.init(address=cluster.address, log_to_driver=False)
+    nodes = []
+
+    def lose_a_node() -> None:
+        # As soon as there is a first file: an actor on each node is at work then.
+        while not list(output.glob("data/part-*")):
+            time.sleep(0.05)
+        nodes.append(sum(node["Alive"] for node in ray.nodes()))
+        cluster.remove_node(worker, allow_graceful=False)
+
+    thread = threading.Thread(target=lose_a_node, daemon=True)
+    thread.start()
+    report = run(
+        sorted(inputs.iterdir()),
+        output,
+        config(carry=("url",)),
+        model={"model": str(model), "device": "cpu", "sentences": SlowSplitter()},
+        actors=(2, 2),
+        cpus_an_actor=0.5,
+        batch_size=40,
+    )
+    thread.join(60)
+    files = len(list(output.glob("data/part-*")))
+    alive = sum(node["Alive"] for node in ray.nodes())
+    print(f"{nodes} {alive} {report.files == files} {report.chunks} {report.bad_documents}", flush=True)
+    ray.shutdown()
+    cluster.shutdown()
+
+
+if __name__ == "__main__":
+    main()
