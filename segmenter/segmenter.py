@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from segmenter.backends import Backend, Dtype, choose, load_scorer
-from segmenter.checkpoint import Checkpoint, LightCheckpoint, write_checkpoint
-from segmenter.config import Candidates, CheckpointConfig, Context
-from segmenter.document import Sentence
+from segmenter.checkpoint import Checkpoint, LightCheckpoint, weights_digest, write_checkpoint
+from segmenter.config import Candidates, CheckpointConfig, ChunkConfig, Context
+from segmenter.counting import TextTokenizer, counter_of
+from segmenter.document import Document, Sentence, digest
 from segmenter.errors import ConfigError, InputError
 from segmenter.profiling import Profile
 from segmenter.readability import Vocabulary
@@ -24,7 +26,7 @@ from segmenter.segmentation import Segmentation
 from segmenter.sentences import Sentences, paragraph_flags, resolve_splitter, split_sentences
 from segmenter.sources import locate
 from segmenter.tokenizing import SentenceTokenizer
-from segmenter.windows import TokenStream, WindowBuilder, Windows, candidate_gaps
+from segmenter.windows import TokenStream, WindowBuilder, Windows, candidate_gaps, with_gaps_inside
 
 __all__ = ["Segmenter"]
 
@@ -44,7 +46,7 @@ _DOCUMENTS_A_GROUP = 1024
 class _Prepared:
     """A document on its way to the model."""
 
-    text: str
+    document: Document
     sentences: tuple[Sentence, ...]
     stream: TokenStream
     windows: Windows
@@ -88,6 +90,7 @@ class Segmenter:
         )
         self._tokenizer = SentenceTokenizer(checkpoint.vocabulary)
         self._vocabulary = Vocabulary(checkpoint.vocabulary, checkpoint.unk_id)
+        self._counter = counter_of(checkpoint.vocabulary)
 
     @classmethod
     def from_pretrained(
@@ -154,30 +157,56 @@ class Segmenter:
         """Where the time went, since the model was loaded."""
         return self._profile
 
-    def segment(self, text: str, *, show_progress: bool = False) -> Segmentation:
+    def segment(
+        self,
+        text: str | Document,
+        *,
+        chunks: ChunkConfig | None = None,
+        tokenizer: TextTokenizer | None = None,
+        show_progress: bool = False,
+    ) -> Segmentation:
         """Segment a text.
 
-        :param text: Any string; ``""`` gives no chunk, a blank text one.
+        :param text: Any string, or a document; ``""`` gives no chunk, a blank text one.
+        :param chunks: How to cut; None: at the threshold, without limits.
+        :param tokenizer: What its sizes are in, as :meth:`Segmentation.rechunk` takes it.
         :param show_progress: Whether to show a bar on the standard error.
         :return: Its gaps, boundaries and chunks.
         :raises InputError: If it is not a string.
+        :raises ConfigError: If it is not a tokenizer.
         """
-        return next(self.segment_many([text], show_progress=show_progress))
+        return next(
+            self.segment_many([text], chunks=chunks, tokenizer=tokenizer, show_progress=show_progress)
+        )
 
-    def segment_many(self, texts: Iterable[str], *, show_progress: bool = False) -> Iterator[Segmentation]:
+    def segment_many(
+        self,
+        texts: Iterable[str | Document],
+        *,
+        chunks: ChunkConfig | None = None,
+        tokenizer: TextTokenizer | None = None,
+        show_progress: bool = False,
+    ) -> Iterator[Segmentation]:
         """Segment texts, in batches that run across them.
 
-        Lazy on both sides: texts are taken as they are needed, and results come in their order.
+        Lazy on both sides: texts are taken as they are needed, and results come in their order. Where only
+        paragraph breaks are scored, ``chunks.max_tokens`` has the model look inside paragraphs that are
+        longer, so that they are cut at their best places too.
 
-        :param texts: Any strings.
+        :param texts: Any strings or documents.
+        :param chunks: How to cut; None: at the threshold, without limits.
+        :param tokenizer: What its sizes are in, as :meth:`Segmentation.rechunk` takes it.
         :param show_progress: Whether to show a bar on the standard error.
         :yield: A result each.
         :raises InputError: If one is not a string; the results before it have been given by then.
+        :raises ConfigError: If it is not a tokenizer.
         """
         _refuse_string(texts, "texts")
-        documents = (self._prepare(text) for text in texts)
+        config = chunks or ChunkConfig()
+        counter = None if tokenizer is None else counter_of(tokenizer)
+        documents = (self._prepare(text, config.max_tokens) for text in texts)
         for document, probabilities in self._scored(documents, show_progress):
-            yield self._result(document, probabilities)
+            yield self._result(document, probabilities).rechunk(config, counter)
 
     def predict(
         self, sentences: Sequence[str], paragraphs: Sequence[int] | None = None
@@ -220,13 +249,13 @@ class Segmenter:
             whole = Checkpoint.load(whole.folder)
         write_checkpoint(whole.model, whole.tokenizer, self.config, Path(folder))
 
-    def _prepare(self, text: str) -> _Prepared:
-        _check_text(text)
+    def _prepare(self, text: str | Document, max_tokens: int | None) -> _Prepared:
+        document = text if isinstance(text, Document) else Document(text=text)
+        _check_text(document.text)
         with self._profile.stage("splitting"):
-            sentences = tuple(split_sentences(text, self._splitter))
-        return self._tokenized(
-            text, sentences, [sentence.text for sentence in sentences], paragraph_flags(sentences)
-        )
+            sentences = tuple(split_sentences(document.text, self._splitter))
+        strings = [sentence.text for sentence in sentences]
+        return self._tokenized(document, sentences, strings, paragraph_flags(sentences), max_tokens)
 
     def _prepare_split(self, sentences: Sequence[str], paragraphs: Sequence[int] | None) -> _Prepared:
         _refuse_string(sentences, "sentences")
@@ -241,25 +270,27 @@ class Segmenter:
                 )
             flags[int(number)] = True
         flags[:1] = False
-        return self._tokenized("", (), sentences, flags)
+        return self._tokenized(Document(text=""), (), sentences, flags)
 
     def _tokenized(
         self,
-        text: str,
+        document: Document,
         sentences: tuple[Sentence, ...],
         strings: Sequence[str],
         paragraph_starts: NDArray[np.bool_],
+        max_tokens: int | None = None,
     ) -> _Prepared:
         with self._profile.stage("tokenizing"):
             ids = self._tokenizer.encode(strings)
             stream = TokenStream.join(ids, paragraph_starts, self._checkpoint.mark_id)
             self._vocabulary.warn(stream.ids)
         with self._profile.stage("windows"):
-            windows = self._builder.build(
-                stream, candidate_gaps(len(strings), paragraph_starts, self.config.candidates)
-            )
+            gaps = candidate_gaps(len(strings), paragraph_starts, self.config.candidates)
+            if max_tokens is not None and self.config.candidates == "auto":
+                gaps = with_gaps_inside(gaps, stream.ends - stream.starts, max_tokens)
+            windows = self._builder.build(stream, gaps)
         at_breaks = self.config.candidates != "all" and bool(paragraph_starts[1:].any())
-        return _Prepared(text, sentences, stream, windows, at_breaks)
+        return _Prepared(document, sentences, stream, windows, at_breaks)
 
     def _scored(
         self, documents: Iterable[_Prepared], show_progress: bool
@@ -330,14 +361,22 @@ class Segmenter:
         for array in (scored, token_counts, probabilities):
             array.flags.writeable = False
         return Segmentation(
-            text=document.text,
+            document=document.document,
             sentences=document.sentences,
             token_counts=token_counts,
             probabilities=probabilities,
             scored=scored,
             trimmed_gaps=int(np.count_nonzero(windows.trimmed)),
             threshold=self.config.threshold_for(document.at_breaks),
+            model=self._fingerprint,
+            counter=self._counter,
         )
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        """Of what says how likely a boundary is."""
+        settings = replace(self.config, metrics=None).to_json()
+        return digest(weights_digest(self._checkpoint.model), settings, type(self._splitter).__name__)
 
 
 def _one_ahead(values: Iterator[_T]) -> Iterator[_T]:
