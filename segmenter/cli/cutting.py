@@ -1,7 +1,7 @@
 """How a text is cut: the options of every command that cuts, and the cutter they ask for."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -29,6 +29,7 @@ __all__ = [
     "StyleOption",
     "TargetTokens",
     "Tokenizer",
+    "parse_cutting",
 ]
 
 
@@ -41,6 +42,9 @@ class ChunkerChoice(StrEnum):
     TOKENS = "tokens"
     SENTENCES = "sentences"
     PARAGRAPHS = "paragraphs"
+    GREEDY = "greedy"
+    TEXTTILING = "texttiling"
+    DRIFT = "drift"
     WHOLE = "whole"
 
 
@@ -59,7 +63,9 @@ ChunkerOption = Annotated[
     typer.Option(
         "--chunker",
         help="topic: the model. words, characters, tokens: pieces of --size of them. sentences: whole ones "
-        "up to --size words. paragraphs: at blank lines. whole: no cut.",
+        "up to --size words. paragraphs: at blank lines. greedy: filled up to --max-tokens. texttiling: "
+        "where the "
+        "words change. drift: where the vectors of sentences do. whole: no cut.",
     ),
 ]
 MaxTokens = Annotated[
@@ -174,7 +180,20 @@ class Cutting:
         if segmenter is not None:
             return chunkers.TopicChunker(segmenter, self.config, tokenizer)
         self._refuse("threshold")
-        return chunkers.ParagraphChunker(self.config, tokenizer)
+        if self.chunker is ChunkerChoice.PARAGRAPHS:
+            return chunkers.ParagraphChunker(self.config, tokenizer)
+        return self._rival(tokenizer)
+
+    def _rival(self, tokenizer: Any) -> "Chunker":
+        from segmenter import rivals
+        from segmenter.embedding import MiniLM
+
+        if self.chunker is ChunkerChoice.GREEDY:
+            self._refuse("min_tokens", "target_tokens", "overlap", "neighbours", "header")
+            return rivals.GreedyChunker(256 if self.max_tokens is None else self.max_tokens, tokenizer)
+        if self.chunker is ChunkerChoice.DRIFT:
+            return rivals.DriftChunker(MiniLM(), config=self.config, tokenizer=tokenizer)
+        return rivals.TextTilingChunker(config=self.config, tokenizer=tokenizer)
 
     @property
     def config(self) -> "ChunkConfig":
@@ -210,6 +229,33 @@ class Cutting:
                     f"got --{name.replace('_', '-')} with --chunker {self.chunker}, which has no such "
                     "setting; leave it out, or take another --chunker"
                 )
+
+
+def parse_cutting(spec: str) -> Cutting:
+    """Read how to cut from one word of the command line.
+
+    :param spec: ``NAME`` or ``NAME:SETTING=VALUE,SETTING=VALUE``, the settings named as the options of
+        ``segmenter segment`` are.
+    :return: What it asks for.
+    :raises ConfigError: If it is no such thing.
+    """
+    name, _, rest = spec.partition(":")
+    values: dict[str, Any] = {}
+    kinds = {"threshold": float, "overlap": str, "header": str, "style": StyleChoice, "tokenizer": str}
+    known = [field.name for field in fields(Cutting) if field.name != "chunker"]
+    try:
+        values["chunker"] = ChunkerChoice(name)
+        for part in filter(None, rest.split(",")):
+            key, found, value = part.partition("=")
+            key = key.strip().replace("-", "_")
+            if not found or key not in known:
+                raise ValueError(f"{part!r} is not one of the settings {', '.join(known)}")
+            values[key] = kinds.get(key, int)(value)
+    except ValueError as error:
+        raise ConfigError(
+            f"got --chunker {spec}, expected a name and settings, such as topic:max_tokens=200: {error}"
+        ) from error
+    return Cutting(**values)
 
 
 def load_tokenizer(source: str) -> Any:
