@@ -18,7 +18,7 @@ from segmenter.counting import Counter, TextTokenizer, counter_of
 from segmenter.document import Chunk, Context, Document, Sentence, digest
 from segmenter.errors import ConfigError, InputError
 from segmenter.segmentation import Segmentation
-from segmenter.sentences import Sentences, resolve_splitter, split_sentences
+from segmenter.sentences import Sentences, resolve_splitter, split_document
 from segmenter.sizing import Piece
 from segmenter.sources import shipped_tokenizer
 
@@ -266,7 +266,7 @@ class GapChunker(_OneByOne):
         return f"{type(self).__name__} {type(self._splitter).__name__}"
 
     def _cut(self, document: Document) -> tuple[Chunk, ...]:
-        sentences = tuple(split_sentences(document.text, self._splitter))
+        sentences = tuple(split_document(document, self._splitter))
         flags = self.opens(document, sentences)[1:] if sentences else np.zeros(0, np.bool_)
         result = Segmentation(
             document=document,

@@ -45,7 +45,7 @@ def make_chunks(
                 token_count=count,
                 index=index,
                 probability=None if probabilities is None else probabilities.get(piece.start),
-                section=(),
+                section=document.path_at(piece.start),
                 page=None if pages is None else _page(pages, text, piece.start),
                 document_id=document.id,
                 context=piece.context,
@@ -56,22 +56,22 @@ def make_chunks(
 
 
 def header_of(document: Document, header: str | None) -> Callable[[int], str]:
-    """What stands in front of the chunks of a document.
+    """What stands in front of the chunks of a document: titles, and the header of a table that was cut.
 
     :param document: The document.
     :param header: As :class:`segmenter.config.ChunkConfig` has it.
     :return: Takes the offset at which a chunk starts.
     """
-    if header is None:
-        return lambda start: ""
     name = document.title or document.id or ""
 
     def at(start: int) -> str:
-        path: tuple[str, ...] = ()
-        values = {"document": name, "section": " > ".join(path), "title": path[-1] if path else ""}
-        # What parts two titles is not wanted where there is but one.
-        text = header.format(**values).strip(_SEPARATORS)
-        return f"{text}\n\n" if text else ""
+        text = ""
+        if header is not None:
+            path = document.path_at(start)
+            values = {"document": name, "section": " > ".join(path), "title": path[-1] if path else ""}
+            # What parts two titles is not wanted where there is but one.
+            text = header.format(**values).strip(_SEPARATORS)
+        return (f"{text}\n\n" if text else "") + document.head_at(start)
 
     return at
 

@@ -1,10 +1,41 @@
 """The values that go through the pipeline."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-__all__ = ["Chunk", "Context", "Document", "Sentence"]
+__all__ = ["Block", "Chunk", "Context", "Document", "Section", "Sentence", "digest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Where a heading is, or several in a row, and what they are.
+
+    :ivar start: Offset of the first of them.
+    :ivar body: Offset of what stands under the last.
+    :ivar path: The headings that hold for it, the highest first.
+    """
+
+    start: int
+    body: int
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A table, a list or code, which is not cut but where it is too long for a chunk.
+
+    :ivar start: Offset of its first character.
+    :ivar end: Offset behind its last.
+    :ivar items: Offsets of its rows, items or lines, rising: where it is cut then.
+    :ivar head: What is repeated in front of its later parts: the header of a table.
+    """
+
+    start: int
+    end: int
+    items: tuple[int, ...] = ()
+    head: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -14,11 +45,36 @@ class Document:
     :ivar text: All of it.
     :ivar id: Names it in its chunks, and tells their ids from those of other documents.
     :ivar title: What a reader would call it; the id where it has none.
+    :ivar sections: Its headings, in order.
+    :ivar blocks: What should stay whole, in order, without overlap.
+    :ivar paragraphs: Offsets at which paragraphs start, where they are known; None: blank lines say it.
     """
 
     text: str
     id: str | None = None
     title: str | None = None
+    sections: tuple[Section, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    paragraphs: tuple[int, ...] | None = None
+
+    def path_at(self, offset: int) -> tuple[str, ...]:
+        """The headings that a place stands under.
+
+        :param offset: The place, in characters.
+        :return: The highest first.
+        """
+        number = bisect_right(self.sections, offset, key=lambda section: section.start)
+        return self.sections[number - 1].path if number else ()
+
+    def head_at(self, offset: int) -> str:
+        """What is to be repeated in front of a chunk that starts inside a block.
+
+        :param offset: Where it starts.
+        :return: The header of the table; empty where there is none, or it is in the chunk.
+        """
+        number = bisect_right(self.blocks, offset, key=lambda block: block.start)
+        block = self.blocks[number - 1] if number else None
+        return block.head if block and block.start < offset < block.end else ""
 
 
 @dataclass(frozen=True, slots=True)

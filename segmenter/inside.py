@@ -2,15 +2,16 @@
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from unicodedata import combining
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["cut_inside"]
+__all__ = ["UNDER_HEADING", "cut_inside"]
 
-CLAUSE, WORD, MARK, CHARACTER = -50.0, -60.0, -70.0, -80.0
-"""What a cut is worth there; a gap between sentences is worth more than any of them."""
+ITEM, UNDER_HEADING, CLAUSE, WORD, MARK, CHARACTER = -40.0, -45.0, -50.0, -60.0, -70.0, -80.0
+"""What a cut is worth there; a gap between other sentences is worth more than any of them."""
 
 _CLAUSES = re.compile(
     r"""[,;:.!?…)\]]["'”’»]*\s+ | \s[-–—]+\s+ | [—、。，；：！？]["'”’»」』）]*\s* | [\r\n]\s*""", re.VERBOSE
@@ -26,7 +27,7 @@ _ASCII[[code for code in range(128) if chr(code).isspace()]] = 0.0
 _LATIN, _LAST_LATIN = 0.4, 0x52F
 
 
-def cut_inside(text: str, size: int, most: int) -> list[tuple[int, int, float]]:
+def cut_inside(text: str, size: int, most: int, items: Sequence[int] = ()) -> list[tuple[int, int, float]]:
     """Cut a text into pieces of about as many tokens as may be.
 
     Its tokens are spread over its characters by their kind, since no tokenizer need say where its tokens
@@ -35,12 +36,14 @@ def cut_inside(text: str, size: int, most: int) -> list[tuple[int, int, float]]:
     :param text: Two characters or more.
     :param size: Its tokens, more than ``most``.
     :param most: Tokens of a piece.
+    :param items: Offsets of its rows, items or lines, rising, which are the best places.
     :return: Offset in the text, estimated tokens and the worth of the cut before it, of two pieces or more.
     """
     weights = _weights(text)
     ends = np.concatenate([[0.0], np.cumsum(weights)])
     ends *= size / ends[-1]
-    places = [(kind, [m.end() for m in found.finditer(text)]) for kind, found in _KINDS]
+    places = [(ITEM, list(items))]
+    places += [(kind, [m.end() for m in found.finditer(text)]) for kind, found in _KINDS]
     # A piece less than the whole, even if a single character has more tokens.
     room = min(float(most), size * 0.999)
     pieces: list[tuple[int, int, float]] = []
@@ -66,7 +69,7 @@ def _place(
     """The best place for a piece to end, up to ``last``: a clause or a mark where the piece is half full."""
     half = int(np.searchsorted(ends, (ends[start] + ends[last]) / 2, side="right"))
     for kind, offsets in places:
-        first = start + 1 if kind == WORD else max(half, start + 1)
+        first = start + 1 if kind in (ITEM, WORD) else max(half, start + 1)
         number = bisect_right(offsets, last) - 1
         if number >= bisect_left(offsets, first):
             return offsets[number], kind

@@ -11,6 +11,7 @@ from segmenter.config import ChunkConfig
 from segmenter.counting import Counter, TextTokenizer, counter_of
 from segmenter.decoding import cut_at_threshold, gains
 from segmenter.document import Chunk, Document, Sentence, digest
+from segmenter.inside import UNDER_HEADING
 from segmenter.sizing import Piece, Spans, add_context, cut_to_size
 
 __all__ = ["Segmentation"]
@@ -57,7 +58,11 @@ class Segmentation:
         A chunk that opens inside a sentence, which a limit of size may ask for, is not among them either.
         """
         if not self.config.counts_tokens:
-            return cut_at_threshold(self.probabilities, self.threshold)
+            forced, held = self._structure
+            cut = set(cut_at_threshold(self.probabilities, self.threshold)) - set(
+                np.flatnonzero(held).tolist()
+            )
+            return tuple(sorted(cut | set(np.flatnonzero(forced).tolist())))
         opened = {piece.start for piece in self._pieces}
         return tuple(
             number for number, sentence in enumerate(self.sentences) if number and sentence.start in opened
@@ -112,15 +117,29 @@ class Segmentation:
         pieces = [Piece(start, end) for start, end in zip(starts, ends, strict=True)]
         return add_context(spans, pieces, self.config, self.counter)
 
+    @cached_property
+    def _structure(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Before which sentences a section starts, and which are the first under a heading."""
+        starts = [sentence.start for sentence in self.sentences]
+        sections = self.document.sections
+        forced = np.isin(starts, [section.start for section in sections])
+        forced[:1] = False
+        return forced, np.isin(starts, [section.body for section in sections])
+
     def _spans(self) -> Spans:
         starts = np.array([sentence.start for sentence in self.sentences], dtype=np.int64)
+        forced, held = self._structure
+        worth = np.concatenate([[0.0], gains(self.probabilities, self.threshold)])
+        worth[held] = UNDER_HEADING
         return Spans(
             text=self.text,
             starts=starts,
-            gains=np.concatenate([[0.0], gains(self.probabilities, self.threshold)]),
-            forced=np.zeros(len(starts), np.bool_),
+            gains=worth,
+            forced=forced,
             sentences=starts.tolist(),
+            items=[offset for block in self.document.blocks for offset in block.items],
             header=header_of(self.document, self.config.header),
+            has_headers=self.config.header is not None or any(block.head for block in self.document.blocks),
         )
 
     @property

@@ -23,7 +23,7 @@ from segmenter.profiling import Profile
 from segmenter.readability import Vocabulary
 from segmenter.scoring import BatchBudget, Scorer, sigmoid, start_scoring
 from segmenter.segmentation import Segmentation
-from segmenter.sentences import Sentences, paragraph_flags, resolve_splitter, split_sentences
+from segmenter.sentences import Sentences, paragraph_flags, resolve_splitter, split_document
 from segmenter.sources import locate
 from segmenter.tokenizing import SentenceTokenizer
 from segmenter.windows import TokenStream, WindowBuilder, Windows, candidate_gaps, with_gaps_inside
@@ -253,7 +253,7 @@ class Segmenter:
         document = text if isinstance(text, Document) else Document(text=text)
         _check_text(document.text)
         with self._profile.stage("splitting"):
-            sentences = tuple(split_sentences(document.text, self._splitter))
+            sentences = tuple(split_document(document, self._splitter))
         strings = [sentence.text for sentence in sentences]
         return self._tokenized(document, sentences, strings, paragraph_flags(sentences), max_tokens)
 

@@ -50,7 +50,9 @@ class Spans:
     :ivar gains: What a cut before each is worth. *Shape:* ``(n,)``.
     :ivar forced: Before which there must be a cut. *Shape:* ``(n,)``.
     :ivar sentences: Where each sentence starts, which context is taken by. *Shape:* ``(n_sentences,)``.
+    :ivar items: Where a part that is too long is best cut, rising.
     :ivar header: Says what stands in front of a chunk that starts at an offset.
+    :ivar has_headers: Whether it ever says anything.
     """
 
     text: str
@@ -58,7 +60,9 @@ class Spans:
     gains: NDArray[np.float64]
     forced: NDArray[np.bool_]
     sentences: Sequence[int]
+    items: Sequence[int]
     header: Callable[[int], str]
+    has_headers: bool
 
 
 def cut_to_size(spans: Spans, config: ChunkConfig, counter: Counter) -> list[Piece]:
@@ -113,7 +117,7 @@ class _Cutter:
         self._special = int(counter.count([""])[0]) if config.counts_tokens else 0
         self._behind = config.neighbours
         self._in_front = max(config.neighbours, config.overlap_sentences)
-        kinds = (config.header is not None, bool(self._in_front or config.overlap_tokens), bool(self._behind))
+        kinds = (spans.has_headers, bool(self._in_front or config.overlap_tokens), bool(self._behind))
         self._room: int | None = None
         self._most_context: int | None = None
         if config.max_tokens is not None:
@@ -167,7 +171,7 @@ class _Cutter:
             start, end = int(parts.bounds[number]), int(parts.bounds[number + 1])
             pieces = [(0, size, 0.0)]
             if size > self._most_of_part and end - start > 1:
-                pieces = cut_inside(self._text[start:end], size, self._most_of_part)
+                pieces = self._cut_inside(start, end, size, self._most_of_part)
             starts.extend(start + offset for offset, _, _ in pieces)
             sizes.extend(count for _, count, _ in pieces)
             values.extend([float(parts.gains[number]), *(worth for _, _, worth in pieces[1:])])
@@ -175,6 +179,11 @@ class _Cutter:
         return _Parts(
             np.array([*starts, int(parts.bounds[-1])]), np.array(sizes), np.array(values), np.array(forced)
         )
+
+    def _cut_inside(self, start: int, end: int, size: int, most: int) -> list[tuple[int, int, float]]:
+        items = self._spans.items
+        inside = items[bisect_right(items, start) : bisect_left(items, end)]
+        return cut_inside(self._text[start:end], size, most, [offset - start for offset in inside])
 
     def _solve(self, parts: _Parts) -> list[_Parts]:
         limits = Limits(
@@ -201,9 +210,11 @@ class _Cutter:
         sizes = np.ceil(np.maximum(parts.sizes, 1) * share).astype(np.int64)
         if len(sizes) == 1:
             assert self._room is not None
-            text = self._text[piece.start : piece.end]
-            most = max(1, min(self._most_of_part, int(sizes[0]) - 1))
-            offsets, counts, values = zip(*cut_inside(text, int(sizes[0]), most), strict=True)
+            # Into even pieces, or the last would be a rest that nothing is left to be joined to.
+            size = int(sizes[0])
+            most = max(1, min(-(-size // -(-size // self._most_of_part)), size - 1))
+            found = self._cut_inside(piece.start, piece.end, size, most)
+            offsets, counts, values = zip(*found, strict=True)
             return _Parts(
                 np.array([*(piece.start + offset for offset in offsets), piece.end]),
                 np.array(counts),
