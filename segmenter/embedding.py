@@ -78,7 +78,7 @@ class MiniLM:
         from transformers import AutoModel, AutoTokenizer
 
         folder = package.get_model_path()
-        self._model = AutoModel.from_pretrained(folder, add_pooling_layer=False).eval()
+        self._model = AutoModel.from_pretrained(folder).eval()
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:

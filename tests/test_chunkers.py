@@ -19,6 +19,7 @@ from segmenter.chunkers import (
     TopicChunker,
     WholeDocument,
 )
+from segmenter.structure import from_markdown
 
 from .conftest import ROOT
 from .cutting import HARD, TRAINED, words
@@ -261,6 +262,18 @@ def test_the_command_cuts_without_a_model(
     assert done.returncode == 0, done.stderr
     document = Document(text=examples["harbour.txt"], id=str(ROOT / "examples" / "harbour.txt"))
     assert rows(done.stdout) == [chunk.row() for chunk in chunker.chunk(document)]
+
+
+def test_the_command_keeps_the_structure_of_markdown(examples: dict[str, str]) -> None:
+    path = ROOT / "examples" / "espresso.md"
+    done = run(
+        "segment", path, "--chunker", "paragraphs", "--markdown", "--format", "jsonl", "--header", "{section}"
+    )
+    assert done.returncode == 0, done.stderr
+    document = from_markdown(examples["espresso.md"], id=str(path))
+    expected = ParagraphChunker(ChunkConfig(header="{section}")).chunk(document)
+    assert rows(done.stdout) == [chunk.row() for chunk in expected]
+    assert any(row["section"] for row in rows(done.stdout))
 
 
 @pytest.mark.parametrize(

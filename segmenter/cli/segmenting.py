@@ -82,6 +82,12 @@ def segment(
     size: Size = None,
     style: StyleOption = StyleChoice.WINDOW,
     tokenizer: Tokenizer = None,
+    markdown: Annotated[
+        bool,
+        typer.Option(
+            "--markdown", help="The files are Markdown: headings cut; tables, lists and code do not."
+        ),
+    ] = False,
     sentences: Sentences = None,
     backend: Backend = BackendChoice.AUTO,
     dtype: Dtype = DtypeChoice.AUTO,
@@ -120,7 +126,7 @@ def segment(
         cutter = cutting.build(segmenter)
         failures: list[str] = []
         for chunks in cutter.chunk_many(
-            _documents(files, encoding, failures), show_progress=sys.stderr.isatty()
+            _documents(files, encoding, markdown, failures), show_progress=sys.stderr.isatty()
         ):
             for chunk in chunks:
                 if output_format is OutputFormat.JSONL:
@@ -225,9 +231,10 @@ def _load(
     )
 
 
-def _documents(files: list[str], encoding: str, failures: list[str]) -> Iterator["Document"]:
+def _documents(files: list[str], encoding: str, markdown: bool, failures: list[str]) -> Iterator["Document"]:
     """Read files one by one; a bad one is told and passed over, so that the others are not lost."""
     from segmenter.document import Document
+    from segmenter.structure import from_markdown
 
     for file in files:
         try:
@@ -235,7 +242,7 @@ def _documents(files: list[str], encoding: str, failures: list[str]) -> Iterator
         except InputError as error:
             failures.append(str(error))
             continue
-        yield Document(text=text, id=file)
+        yield from_markdown(text, id=file) if markdown else Document(text=text, id=file)
 
 
 def read_text(file: str, encoding: str) -> str:

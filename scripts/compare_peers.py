@@ -1,0 +1,215 @@
+"""Chunks of this package beside those of others, on questions whose answers are known, in one run.
+
+    pip install chonkie semchunk semantic-text-splitter langchain-text-splitters langchain-experimental
+    python scripts/compare_peers.py --corpus DATA --questions DATA/questions.csv --json peers.json
+
+Nothing of the peers is needed by the package; those that are not installed are left out and named. All count
+tokens with the embedder's tokenizer, and none may have more than the cap. Each peer is compared with ours at
+a mean size within a tenth of its own: ``target_tokens`` is searched for by bisection, which looks at sizes
+only, never at answers. A difference marked * has no 0 in its interval (paired, over the questions).
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from segmenter import Chunk, ChunkConfig, Document, Segmentation, Segmenter
+from segmenter.counting import counter_of
+from segmenter.embedding import MiniLM, Remembering
+from segmenter.retrieval import (
+    MEASURES,
+    Retrieval,
+    compare_retrieval,
+    evaluate_retrieval,
+    read_corpus,
+    read_questions,
+)
+
+Split = Callable[[str], list[str]]
+
+
+class Peer:
+    """Pieces of text, found again in the document they are from.
+
+    :param split: Cuts a text.
+    """
+
+    def __init__(self, split: Split) -> None:
+        self._split = split
+        self.seconds = 0.0
+        self.lost = 0
+
+    def chunk(self, text: str | Document) -> tuple[Chunk, ...]:
+        """Cut a document; pieces that are not in it word for word are counted as lost."""
+        document = text if isinstance(text, Document) else Document(text=text)
+        started = time.process_time()
+        pieces = self._split(document.text)
+        self.seconds += time.process_time() - started
+        chunks: list[Chunk] = []
+        position = 0
+        for piece in filter(str.strip, pieces):
+            start = document.text.find(piece, max(0, position - len(piece)))
+            if start < 0:
+                start = document.text.find(piece)
+            if start < 0:
+                self.lost += 1
+                continue
+            position = start + len(piece)
+            chunks.append(Chunk(piece, start, position, 0, len(chunks), document_id=document.id))
+        return tuple(chunks)
+
+    def chunk_many(
+        self, texts: Iterable[str | Document], *, show_progress: bool = False
+    ) -> Iterator[tuple[Chunk, ...]]:
+        """Cut documents."""
+        return map(self.chunk, texts)
+
+
+class Ours:
+    """Results that the model has been run for, cut in one way.
+
+    :param results: One a document.
+    :param config: How to cut.
+    :param tokenizer: What sizes are in.
+    """
+
+    def __init__(self, results: list[Segmentation], config: ChunkConfig, tokenizer: Any) -> None:
+        self._results = [result.rechunk(config, tokenizer) for result in results]
+
+    def chunk(self, text: str | Document) -> tuple[Chunk, ...]:
+        """Cut a document that the model was run for."""
+        (found,) = (result for result in self._results if result.document == text)
+        return found.chunks
+
+    def chunk_many(
+        self, texts: Iterable[str | Document], *, show_progress: bool = False
+    ) -> Iterator[tuple[Chunk, ...]]:
+        """Cut documents."""
+        return map(self.chunk, texts)
+
+    @property
+    def mean_size(self) -> float:
+        """Characters of a chunk."""
+        return float(np.mean([len(chunk.text) for result in self._results for chunk in result.chunks]))
+
+
+def peers(embedder: MiniLM, cap: int) -> dict[str, Callable[[], Split]]:
+    """Ways of cutting by name; each is made when it is needed, since its package may be missing."""
+    tokenizer = embedder.tokenizer.backend_tokenizer
+    # The cap is on what is embedded, special tokens included; these count without.
+    room = cap - 2
+    counter = counter_of(tokenizer)
+
+    def count(text: str) -> int:
+        return int(counter.count([text])[0]) - 2
+
+    def chonkie(name: str, **settings: Any) -> Split:
+        import chonkie as package
+
+        chunker = getattr(package, name)(tokenizer, chunk_size=room, **settings)
+        return lambda text: [chunk.text for chunk in chunker(text)]
+
+    def semchunk() -> Split:
+        import semchunk as package
+
+        chunker: Split = package.chunkerify(count, room)
+        return chunker
+
+    def text_splitter() -> Split:
+        from semantic_text_splitter import TextSplitter
+
+        splitter = TextSplitter.from_callback(count, room)
+        return lambda text: list(splitter.chunks(text))
+
+    def recursive() -> Split:
+        from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+        splitter = RecursiveCharacterTextSplitter(chunk_size=room, chunk_overlap=0, length_function=count)
+        return lambda text: list(splitter.split_text(text))
+
+    return {
+        "chonkie token": lambda: chonkie("TokenChunker"),
+        "chonkie sentence": lambda: chonkie("SentenceChunker"),
+        "chonkie recursive": lambda: chonkie("RecursiveChunker"),
+        "semchunk": semchunk,
+        "semantic-text-splitter": text_splitter,
+        "langchain recursive": recursive,
+    }
+
+
+def ours_at(results: list[Segmentation], size: float, cap: int, tokenizer: Any) -> tuple[Ours, ChunkConfig]:
+    """Our cut whose chunks have that many characters in the mean, by bisection over the target."""
+    low, high = 8, cap
+    while True:
+        target = (low + high) // 2
+        config = ChunkConfig(max_tokens=cap, target_tokens=target)
+        found = Ours(results, config, tokenizer)
+        if low >= high or abs(found.mean_size / size - 1) < 0.02:
+            return found, config
+        low, high = (target + 1, high) if found.mean_size < size else (low, target)
+
+
+def line(name: str, found: Retrieval, k: int) -> str:
+    """A row of the table."""
+    cells = [f"{found.figures[k][measure].value:.4f}" for measure in MEASURES]
+    return f"| {name} | {found.chunks} | {found.mean_characters:.0f} | {' | '.join(cells)} |"
+
+
+def main(
+    corpus: Annotated[Path, typer.Option(help="A folder of .md and .txt files.")],
+    questions: Annotated[Path, typer.Option(help="CSV or JSONL, as evaluate-retrieval takes them.")],
+    cap: Annotated[int, typer.Option(help="Most tokens of a chunk, special ones included.")] = 200,
+    k: Annotated[int, typer.Option(help="Chunks retrieved.")] = 5,
+    only: Annotated[str, typer.Option(help="Peers, comma-separated; all if left out.")] = "",
+    model: Annotated[str | None, typer.Option(help="The shipped one if left out.")] = None,
+    output: Annotated[Path | None, typer.Option("--json", help="Write all figures there.")] = None,
+) -> None:
+    """Measure and print."""
+    documents, asked = read_corpus(corpus), read_questions(questions)
+    asked = [question for question in asked if question.document_id in {d.id for d in documents}]
+    embedder = MiniLM()
+    tokenizer = embedder.tokenizer.backend_tokenizer
+    remembering = Remembering(embedder)
+    segmenter = Segmenter.from_pretrained(model)
+    results = list(segmenter.segment_many(documents, chunks=ChunkConfig(max_tokens=cap), tokenizer=tokenizer))
+    print("| way | chunks | characters | " + " | ".join(MEASURES) + " |\n|---|" + "---:|" * 6, flush=True)
+    written: dict[str, Any] = {"cap": cap, "k": k, "questions": len(asked), "ways": {}}
+    for name, make in peers(embedder, cap).items():
+        if only and name not in only.split(","):
+            continue
+        try:
+            peer = Peer(make())
+        except ImportError as error:
+            print(f"| {name}: not installed ({error}) |", flush=True)
+            continue
+        theirs = evaluate_retrieval(peer, documents, asked, remembering, ks=(k,))
+        size = float(np.mean([len(c.text) for found in peer.chunk_many(documents) for c in found]))
+        cut, config = ours_at(results, size, cap, tokenizer)
+        mine = evaluate_retrieval(cut, documents, asked, remembering, ks=(k,))
+        print(line(name, theirs, k) + (f" {peer.lost} pieces not in the text" if peer.lost else ""))
+        print(line(f"ours, target {config.target_tokens}", mine, k))
+        differences = compare_retrieval(mine, theirs)[k]
+        cells = [
+            f"{figure.value:+.4f}{'*' if figure.low > 0 or figure.high < 0 else ''}"
+            for figure in differences.values()
+        ]
+        print(f"| ours - {name} | | | {' | '.join(cells)} |", flush=True)
+        written["ways"][name] = {
+            "theirs": {m: asdict(figure) for m, figure in theirs.figures[k].items()},
+            "ours": {m: asdict(figure) for m, figure in mine.figures[k].items()},
+            "difference": {m: asdict(figure) for m, figure in differences.items()},
+            "characters": [theirs.mean_characters, mine.mean_characters],
+            "target_tokens": config.target_tokens,
+        }
+    if output is not None:
+        output.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    typer.run(main)
