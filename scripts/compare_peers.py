@@ -6,7 +6,8 @@
 Nothing of the peers is needed by the package; those that are not installed are left out and named. All count
 tokens with the embedder's tokenizer, and none may have more than the cap. Each peer is compared with ours at
 a mean size within a tenth of its own: ``target_tokens`` is searched for by bisection, which looks at sizes
-only, never at answers. A difference marked * has no 0 in its interval (paired, over the questions).
+only, never at answers. The semantic ones of LangChain know no cap, so that theirs are cut off by the
+embedder. A difference marked * has no 0 in its interval (paired, over the questions).
 """
 
 import json
@@ -18,10 +19,11 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from tokenizers import Tokenizer
 
 from segmenter import Chunk, ChunkConfig, Document, Segmentation, Segmenter
 from segmenter.counting import counter_of
-from segmenter.embedding import MiniLM, Remembering
+from segmenter.embedding import MiniLM, Remembering, embed
 from segmenter.retrieval import (
     MEASURES,
     Retrieval,
@@ -46,22 +48,31 @@ class Peer:
         self.lost = 0
 
     def chunk(self, text: str | Document) -> tuple[Chunk, ...]:
-        """Cut a document; pieces that are not in it word for word are counted as lost."""
+        """Cut a document; a piece that is not in it, not even by its letters, is counted as lost."""
         document = text if isinstance(text, Document) else Document(text=text)
         started = time.process_time()
         pieces = self._split(document.text)
         self.seconds += time.process_time() - started
         chunks: list[Chunk] = []
+        letters, offsets = letters_of(document.text)
         position = 0
-        for piece in filter(str.strip, pieces):
-            start = document.text.find(piece, max(0, position - len(piece)))
-            if start < 0:
-                start = document.text.find(piece)
-            if start < 0:
+        for piece in pieces:
+            # Some give back other text than they took: lower case, other white space.
+            wanted, inked = letters_of(piece)
+            if not wanted:
+                continue
+            found = letters.find(wanted, max(0, position - len(wanted)))
+            if found < 0:
                 self.lost += 1
                 continue
-            position = start + len(piece)
-            chunks.append(Chunk(piece, start, position, 0, len(chunks), document_id=document.id))
+            position = found + len(wanted)
+            start, end = offsets[found], offsets[position - 1] + 1
+            # With what stands around the letters of the piece, where the document has the same.
+            start -= inked[0] if document.text[start - inked[0] : start] == piece[: inked[0]] else 0
+            tail = piece[inked[-1] + 1 :]
+            end += len(tail) if document.text[end : end + len(tail)] == tail else 0
+            shown = document.text[start:end]
+            chunks.append(Chunk(shown, start, end, 0, len(chunks), document_id=document.id))
         return tuple(chunks)
 
     def chunk_many(
@@ -99,9 +110,62 @@ class Ours:
         return float(np.mean([len(chunk.text) for result in self._results for chunk in result.chunks]))
 
 
+def letters_of(text: str) -> tuple[str, list[int]]:
+    """The letters and digits of a text in lower case, and where each stands."""
+    kept = [(place, character.lower()) for place, character in enumerate(text) if character.isalnum()]
+    kept = [(place, lower) for place, lower in kept if len(lower) == 1]
+    return "".join(lower for _, lower in kept), [place for place, _ in kept]
+
+
+def whole_tokenizer(embedder: MiniLM) -> Tokenizer:
+    """The embedder's tokenizer, without the truncation that embedding leaves switched on."""
+    tokenizer = Tokenizer.from_str(embedder.tokenizer.backend_tokenizer.to_str())
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def semantic_peers(embedder: MiniLM, tokenizer: Tokenizer, room: int) -> dict[str, Callable[[], Split]]:
+    """Those that cut by vectors of sentences."""
+
+    def chonkie_semantic() -> Split:
+        from chonkie import BaseEmbeddings, SemanticChunker
+
+        class Embeddings(BaseEmbeddings):  # type: ignore[misc]
+            """Ours, as chonkie takes them."""
+
+            dimension = 384
+
+            def embed(self, text: str) -> Any:
+                return embed(embedder, [text])[0]
+
+            def embed_batch(self, texts: list[str]) -> Any:
+                return list(embed(embedder, texts))
+
+            def get_tokenizer(self) -> Any:
+                return tokenizer
+
+        chunker = SemanticChunker(Embeddings(), chunk_size=room)
+        return lambda text: [chunk.text for chunk in chunker(text)]
+
+    def langchain_semantic() -> Split:
+        from langchain_experimental.text_splitter import SemanticChunker
+
+        class Embeddings:
+            """Ours, as LangChain takes them."""
+
+            def embed_documents(self, texts: list[str]) -> Any:
+                return embed(embedder, texts).tolist()
+
+        splitter = SemanticChunker(Embeddings())
+        return lambda text: list(splitter.split_text(text))
+
+    return {"chonkie semantic": chonkie_semantic, "langchain semantic": langchain_semantic}
+
+
 def peers(embedder: MiniLM, cap: int) -> dict[str, Callable[[], Split]]:
     """Ways of cutting by name; each is made when it is needed, since its package may be missing."""
-    tokenizer = embedder.tokenizer.backend_tokenizer
+    tokenizer = whole_tokenizer(embedder)
     # The cap is on what is embedded, special tokens included; these count without.
     room = cap - 2
     counter = counter_of(tokenizer)
@@ -140,6 +204,7 @@ def peers(embedder: MiniLM, cap: int) -> dict[str, Callable[[], Split]]:
         "semchunk": semchunk,
         "semantic-text-splitter": text_splitter,
         "langchain recursive": recursive,
+        **semantic_peers(embedder, tokenizer, room),
     }
 
 
@@ -174,7 +239,7 @@ def main(
     documents, asked = read_corpus(corpus), read_questions(questions)
     asked = [question for question in asked if question.document_id in {d.id for d in documents}]
     embedder = MiniLM()
-    tokenizer = embedder.tokenizer.backend_tokenizer
+    tokenizer = whole_tokenizer(embedder)
     remembering = Remembering(embedder)
     segmenter = Segmenter.from_pretrained(model)
     results = list(segmenter.segment_many(documents, chunks=ChunkConfig(max_tokens=cap), tokenizer=tokenizer))
