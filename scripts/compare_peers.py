@@ -4,7 +4,7 @@
     python scripts/compare_peers.py --corpus DATA --questions DATA/questions.csv --json peers.json
 
 Nothing of the peers is needed by the package; those that are not installed are left out and named. All count
-tokens with the embedder's tokenizer, and none may have more than the cap. Each peer is compared with ours at
+tokens with the embedder's tokenizer, and none may have more than its cap. Each peer is compared with ours at
 a mean size within a tenth of its own: ``target_tokens`` is searched for by bisection, which looks at sizes
 only, never at answers. The semantic ones of LangChain know no cap, so that theirs are cut off by the
 embedder. A difference marked * has no 0 in its interval (paired, over the questions).
@@ -230,6 +230,9 @@ def main(
     corpus: Annotated[Path, typer.Option(help="A folder of .md and .txt files.")],
     questions: Annotated[Path, typer.Option(help="CSV or JSONL, as evaluate-retrieval takes them.")],
     cap: Annotated[int, typer.Option(help="Most tokens of a chunk, special ones included.")] = 200,
+    our_cap: Annotated[
+        int, typer.Option(help="The same for ours, whose mean size is what has to agree.")
+    ] = 254,
     k: Annotated[int, typer.Option(help="Chunks retrieved.")] = 5,
     only: Annotated[str, typer.Option(help="Peers, comma-separated; all if left out.")] = "",
     model: Annotated[str | None, typer.Option(help="The shipped one if left out.")] = None,
@@ -244,7 +247,7 @@ def main(
     segmenter = Segmenter.from_pretrained(model)
     results = list(segmenter.segment_many(documents, chunks=ChunkConfig(max_tokens=cap), tokenizer=tokenizer))
     print("| way | chunks | characters | " + " | ".join(MEASURES) + " |\n|---|" + "---:|" * 6, flush=True)
-    written: dict[str, Any] = {"cap": cap, "k": k, "questions": len(asked), "ways": {}}
+    written: dict[str, Any] = {"cap": cap, "our_cap": our_cap, "k": k, "questions": len(asked), "ways": {}}
     for name, make in peers(embedder, cap).items():
         if only and name not in only.split(","):
             continue
@@ -255,7 +258,7 @@ def main(
             continue
         theirs = evaluate_retrieval(peer, documents, asked, remembering, ks=(k,))
         size = float(np.mean([len(c.text) for found in peer.chunk_many(documents) for c in found]))
-        cut, config = ours_at(results, size, cap, tokenizer)
+        cut, config = ours_at(results, size, our_cap, tokenizer)
         mine = evaluate_retrieval(cut, documents, asked, remembering, ks=(k,))
         print(line(name, theirs, k) + (f" {peer.lost} pieces not in the text" if peer.lost else ""))
         print(line(f"ours, target {config.target_tokens}", mine, k))
