@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from segmenter.config import ChunkConfig as ChunkConfig
     from segmenter.document import Chunk as Chunk
+    from segmenter.document import Document as Document
     from segmenter.document import Sentence as Sentence
     from segmenter.errors import CheckpointError as CheckpointError
     from segmenter.errors import ConfigError as ConfigError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from segmenter.errors import MissingPackageError as MissingPackageError
     from segmenter.errors import SegmenterError as SegmenterError
     from segmenter.errors import TrainingError as TrainingError
+    from segmenter.merging import merge as merge
     from segmenter.readability import UnreadableTextWarning as UnreadableTextWarning
     from segmenter.segmentation import Segmentation as Segmentation
     from segmenter.segmenter import Segmenter as Segmenter
@@ -33,6 +35,7 @@ _HOME = {
     "ChunkConfig": "config",
     "ConfigError": "errors",
     "CorpusError": "errors",
+    "Document": "document",
     "InputError": "errors",
     "MissingPackageError": "errors",
     "Segmentation": "segmentation",
@@ -41,6 +44,7 @@ _HOME = {
     "Sentence": "document",
     "TrainingError": "errors",
     "UnreadableTextWarning": "readability",
+    "merge": "merging",
 }
 
 __all__ = [
@@ -49,6 +53,7 @@ __all__ = [
     "ChunkConfig",
     "ConfigError",
     "CorpusError",
+    "Document",
     "InputError",
     "MissingPackageError",
     "Segmentation",
@@ -57,6 +62,7 @@ __all__ = [
     "Sentence",
     "TrainingError",
     "UnreadableTextWarning",
+    "merge",
 ]
 
 

@@ -1,46 +1,87 @@
-"""From boundaries to chunks."""
+"""From pieces of a document to chunks that say where they are from."""
 
-from collections.abc import Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
+from segmenter.document import Chunk, Document
+from segmenter.sizing import Piece
 
-from segmenter.document import Chunk, Sentence
+__all__ = ["header_of", "make_chunks"]
 
-__all__ = ["join_sentences"]
+_FORM_FEED = re.compile("\f")
+_SEPARATORS = " \t\r\n>|/:·–—-"
 
 
-def join_sentences(
-    text: str,
-    sentences: Sequence[Sentence],
-    token_counts: NDArray[np.int64],
-    probabilities: NDArray[np.float32],
-    boundaries: Sequence[int],
+def make_chunks(
+    document: Document,
+    pieces: Sequence[Piece],
+    *,
+    fingerprint: str,
+    probabilities: Mapping[int, float] | None = None,
+    token_counts: Sequence[int] | None = None,
 ) -> tuple[Chunk, ...]:
-    """Join sentences into chunks.
+    """Make chunks of pieces.
 
-    :param text: The document.
-    :param sentences: Its sentences, which cover it.
-    :param token_counts: Tokens of each. *Shape:* ``(n_sentences,)``.
-    :param probabilities: P(boundary) per gap. *Shape:* ``(n_sentences - 1,)``.
-    :param boundaries: Sentence numbers that open a chunk, in order, 0 not among them.
+    :param document: The document.
+    :param pieces: The pieces, which cover it.
+    :param fingerprint: Of the settings that cut it.
+    :param probabilities: P(boundary) by the offset behind the gap.
+    :param token_counts: Tokens of the pieces that do not say; 0 if left out.
     :return: The chunks, which cover the document.
     """
-    if not sentences:
-        return ()
-    firsts = (0, *boundaries)
-    totals = np.concatenate([[0], np.cumsum(token_counts)])
+    pages = _pages(document.text)
     chunks = []
-    for index, (first, last) in enumerate(zip(firsts, (*boundaries, len(sentences)), strict=True)):
-        start, end = sentences[first].start, sentences[last - 1].end
+    for index, piece in enumerate(pieces):
+        text = document.text[piece.start : piece.end]
+        count = piece.token_count
+        if count is None:
+            count = token_counts[index] if token_counts is not None else 0
         chunks.append(
             Chunk(
-                text=text[start:end],
-                start=start,
-                end=end,
-                token_count=int(totals[last] - totals[first]),
+                text=text,
+                start=piece.start,
+                end=piece.end,
+                token_count=count,
                 index=index,
-                probability=float(probabilities[first - 1]) if first else None,
+                probability=None if probabilities is None else probabilities.get(piece.start),
+                section=document.path_at(piece.start),
+                page=None if pages is None else _page(pages, text, piece.start),
+                document_id=document.id,
+                context=piece.context,
+                fingerprint=fingerprint,
             )
         )
     return tuple(chunks)
+
+
+def header_of(document: Document, header: str | None) -> Callable[[int], str]:
+    """What stands in front of the chunks of a document: titles, and the header of a table that was cut.
+
+    :param document: The document.
+    :param header: As :class:`segmenter.config.ChunkConfig` has it.
+    :return: Takes the offset at which a chunk starts.
+    """
+    name = document.title or document.id or ""
+
+    def at(start: int) -> str:
+        text = ""
+        if header is not None:
+            path = document.path_at(start)
+            values = {"document": name, "section": " > ".join(path), "title": path[-1] if path else ""}
+            # What parts two titles is not wanted where there is but one.
+            text = header.format(**values).strip(_SEPARATORS)
+        return (f"{text}\n\n" if text else "") + document.head_at(start)
+
+    return at
+
+
+def _pages(text: str) -> list[int] | None:
+    """Where pages start; None if the text has none."""
+    ends = [match.end() for match in _FORM_FEED.finditer(text)]
+    return ends or None
+
+
+def _page(pages: list[int], text: str, start: int) -> int:
+    """The page of the first character that is not white space."""
+    return 1 + bisect_right(pages, start + len(text) - len(text.lstrip()))

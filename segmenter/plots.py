@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,8 +15,12 @@ from segmenter.metrics import (
     precision_recall_curve,
     precision_recall_f1,
 )
+from segmenter.retrieval import MEASURES, Retrieval
 
-__all__ = ["check_plot", "plot_evaluation"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["check_plot", "plot_evaluation", "plot_retrieval"]
 
 
 def check_plot(path: Path) -> None:
@@ -76,6 +81,34 @@ def plot_evaluation(results: Mapping[Mode, Sequence[ScoredDocument]], path: Path
     for axes in (curve_axes, calibration_axes):
         axes.grid(alpha=0.3)
         axes.legend()
+    _save(figure, path)
+
+
+def plot_retrieval(results: Mapping[str, Retrieval], path: Path) -> None:
+    """Draw each measure against the number of chunks retrieved, with its intervals.
+
+    :param results: By the name of the way of cutting.
+    :param path: The picture to write; its suffix says the format.
+    :raises MissingPackageError: If matplotlib is not installed.
+    :raises InputError: If the picture cannot be written.
+    """
+    check_plot(path)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 4.2), layout="constrained")
+    for axes, measure in zip(figure.subplots(1, len(MEASURES)), MEASURES, strict=True):
+        for name, result in results.items():
+            found = [result.figures[k][measure] for k in result.ks]
+            values = np.array([one.value for one in found])
+            spread = [values - [one.low for one in found], [one.high for one in found] - values]
+            axes.errorbar(result.ks, values, np.maximum(spread, 0), fmt="o-", capsize=2, label=name)
+        axes.set(title=measure, xlabel="chunks retrieved", ylim=(0, None))
+        axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    _save(figure, path)
+
+
+def _save(figure: "Figure", path: Path) -> None:
     try:
         figure.savefig(path, dpi=120)
     except (OSError, ValueError) as error:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segmenter.checkpoint import LightCheckpoint
-from segmenter.document import Sentence
+from segmenter.document import Document, Sentence
 from segmenter.errors import InputError
 from segmenter.profiling import Profile
 from segmenter.readability import Vocabulary
@@ -21,10 +21,10 @@ from segmenter.sentences import (
     SentenceSplitter,
     paragraph_flags,
     resolve_splitter,
-    split_sentences,
+    split_document,
 )
 from segmenter.tokenizing import SentenceTokenizer
-from segmenter.windows import TokenStream, WindowBuilder, Windows, candidate_gaps
+from segmenter.windows import TokenStream, WindowBuilder, Windows, candidate_gaps, with_gaps_inside
 
 __all__ = ["Prepared", "Preparer"]
 
@@ -33,7 +33,7 @@ __all__ = ["Prepared", "Preparer"]
 class Prepared:
     """A document on its way to the model.
 
-    :ivar text: The document; ``""`` if it was given as sentences.
+    :ivar document: The document; its text is ``""`` if it was given as sentences.
     :ivar sentences: Its sentences; none if it was given as sentences.
     :ivar stream: Its tokens.
     :ivar windows: What the model is to read of it.
@@ -41,7 +41,7 @@ class Prepared:
     :ivar unreadable_share: Share of its words that the vocabulary cannot read, 0 to 1.
     """
 
-    text: str
+    document: Document
     sentences: tuple[Sentence, ...]
     stream: TokenStream
     windows: Windows
@@ -53,7 +53,7 @@ class Prepared:
         starts = [sentence.start for sentence in self.sentences]
         flags = [sentence.starts_paragraph for sentence in self.sentences]
         rest = self.stream, self.windows, self.at_breaks, self.unreadable_share
-        return _unpacked, (self.text, np.array(starts, np.int64), np.array(flags, np.bool_), *rest)
+        return _unpacked, (self.document, np.array(starts, np.int64), np.array(flags, np.bool_), *rest)
 
 
 class Preparer:
@@ -79,19 +79,22 @@ class Preparer:
         self._tokenizer = SentenceTokenizer(checkpoint.vocabulary)
         self._vocabulary = Vocabulary(checkpoint.vocabulary, checkpoint.unk_id)
 
-    def prepare(self, text: str, profile: Profile) -> Prepared:
+    def prepare(self, text: str | Document, profile: Profile, max_tokens: int | None = None) -> Prepared:
         """Prepare a text.
 
-        :param text: Any string.
+        :param text: Any string, or a document.
         :param profile: Counts the time.
+        :param max_tokens: Longest chunk there may be: paragraphs that are longer are looked into, where
+            else only their breaks are scored; None for any.
         :return: What the model needs of it.
         :raises InputError: If it is not a string.
         """
-        _check_text(text)
+        document = text if isinstance(text, Document) else Document(text=text)
+        _check_text(document.text)
         with profile.stage("splitting"):
-            sentences = tuple(split_sentences(text, self.splitter))
-        flags = paragraph_flags(sentences)
-        return self._tokenized(text, sentences, [sentence.text for sentence in sentences], flags, profile)
+            sentences = tuple(split_document(document, self.splitter))
+        strings = [sentence.text for sentence in sentences]
+        return self._tokenized(document, sentences, strings, paragraph_flags(sentences), profile, max_tokens)
 
     def prepare_split(
         self, sentences: Sequence[str], paragraphs: Sequence[int] | None, profile: Profile
@@ -115,40 +118,43 @@ class Preparer:
                 )
             flags[int(number)] = True
         flags[:1] = False
-        return self._tokenized("", (), sentences, flags, profile)
+        return self._tokenized(Document(text=""), (), sentences, flags, profile)
 
     def _tokenized(
         self,
-        text: str,
+        document: Document,
         sentences: tuple[Sentence, ...],
         strings: Sequence[str],
         paragraph_starts: NDArray[np.bool_],
         profile: Profile,
+        max_tokens: int | None = None,
     ) -> Prepared:
         with profile.stage("tokenizing"):
             ids = self._tokenizer.encode(strings)
             stream = TokenStream.join(ids, paragraph_starts, self._mark_id)
             unreadable = self._vocabulary.unreadable_share(stream.ids)
         with profile.stage("windows"):
-            windows = self.builder.build(
-                stream, candidate_gaps(len(strings), paragraph_starts, self._candidates)
-            )
+            gaps = candidate_gaps(len(strings), paragraph_starts, self._candidates)
+            if max_tokens is not None and self._candidates == "auto":
+                gaps = with_gaps_inside(gaps, stream.ends - stream.starts, max_tokens)
+            windows = self.builder.build(stream, gaps)
         at_breaks = self._candidates != "all" and bool(paragraph_starts[1:].any())
-        return Prepared(text, sentences, stream, windows, at_breaks, unreadable)
+        return Prepared(document, sentences, stream, windows, at_breaks, unreadable)
 
 
 def _unpacked(
-    text: str,
+    document: Document,
     starts: NDArray[np.int64],
     flags: NDArray[np.bool_],
     *rest: Any,
 ) -> Prepared:
+    text = document.text
     bounds = [*starts.tolist(), len(text)]
     sentences = tuple(
         Sentence(text[start:end], start, end, flag)
         for start, end, flag in zip(bounds, bounds[1:], flags.tolist(), strict=False)
     )
-    return Prepared(text, sentences, *rest)
+    return Prepared(document, sentences, *rest)
 
 
 def _check_text(text: object) -> None:

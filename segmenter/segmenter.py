@@ -15,8 +15,16 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from segmenter.backends import Backend, Choice, Dtype, choose, load_scorer
-from segmenter.checkpoint import Checkpoint, LightCheckpoint, weights_hash, write_checkpoint
-from segmenter.config import Candidates, CheckpointConfig, Context
+from segmenter.checkpoint import (
+    Checkpoint,
+    LightCheckpoint,
+    weights_digest,
+    weights_hash,
+    write_checkpoint,
+)
+from segmenter.config import Candidates, CheckpointConfig, ChunkConfig, Context
+from segmenter.counting import TextTokenizer, counter_of
+from segmenter.document import Document, digest
 from segmenter.errors import CheckpointError, ConfigError, InputError
 from segmenter.forking import prepare_process
 from segmenter.mapping import ChunkMap
@@ -77,6 +85,7 @@ class Segmenter:
         self._preparer = Preparer(checkpoint, sentences)
         self._runs_with = runs_with
         self._options = sentences, batch_tokens
+        self._counter = counter_of(checkpoint.vocabulary)
 
     @classmethod
     def from_pretrained(
@@ -195,30 +204,56 @@ class Segmenter:
         """Where the time went, since the model was loaded."""
         return self._profile
 
-    def segment(self, text: str, *, show_progress: bool = False) -> Segmentation:
+    def segment(
+        self,
+        text: str | Document,
+        *,
+        chunks: ChunkConfig | None = None,
+        tokenizer: TextTokenizer | None = None,
+        show_progress: bool = False,
+    ) -> Segmentation:
         """Segment a text.
 
-        :param text: Any string; ``""`` gives no chunk, a blank text one.
+        :param text: Any string, or a document; ``""`` gives no chunk, a blank text one.
+        :param chunks: How to cut; None: at the threshold, without limits.
+        :param tokenizer: What its sizes are in, as :meth:`Segmentation.rechunk` takes it.
         :param show_progress: Whether to show a bar on the standard error.
         :return: Its gaps, boundaries and chunks.
         :raises InputError: If it is not a string.
+        :raises ConfigError: If it is not a tokenizer.
         """
-        return next(self.segment_many([text], show_progress=show_progress))
+        return next(
+            self.segment_many([text], chunks=chunks, tokenizer=tokenizer, show_progress=show_progress)
+        )
 
-    def segment_many(self, texts: Iterable[str], *, show_progress: bool = False) -> Iterator[Segmentation]:
+    def segment_many(
+        self,
+        texts: Iterable[str | Document],
+        *,
+        chunks: ChunkConfig | None = None,
+        tokenizer: TextTokenizer | None = None,
+        show_progress: bool = False,
+    ) -> Iterator[Segmentation]:
         """Segment texts, in batches that run across them.
 
-        Lazy on both sides: texts are taken as they are needed, and results come in their order.
+        Lazy on both sides: texts are taken as they are needed, and results come in their order. Where only
+        paragraph breaks are scored, ``chunks.max_tokens`` has the model look inside paragraphs that are
+        longer, so that they are cut at their best places too.
 
-        :param texts: Any strings.
+        :param texts: Any strings or documents.
+        :param chunks: How to cut; None: at the threshold, without limits.
+        :param tokenizer: What its sizes are in, as :meth:`Segmentation.rechunk` takes it.
         :param show_progress: Whether to show a bar on the standard error.
         :yield: A result each.
         :raises InputError: If one is not a string; the results before it have been given by then.
+        :raises ConfigError: If it is not a tokenizer.
         """
         _refuse_string(texts, "texts")
-        documents = (self._prepare(text) for text in texts)
+        config = chunks or ChunkConfig()
+        counter = None if tokenizer is None else counter_of(tokenizer)
+        documents = (self._prepare(text, config.max_tokens) for text in texts)
         for document, probabilities in self._scored(documents, show_progress):
-            yield self._result(document, _no_error(probabilities))
+            yield self._result(document, _no_error(probabilities)).rechunk(config, counter)
 
     def segment_prepared(self, documents: Iterable[Prepared]) -> Iterator[Segmentation | Exception]:
         """Segment texts that are prepared already, and let none cost another.
@@ -285,8 +320,8 @@ class Segmenter:
             whole = Checkpoint.load(whole.folder)
         write_checkpoint(whole.model, whole.tokenizer, self.config, Path(folder))
 
-    def _prepare(self, text: str) -> Prepared:
-        return _warned(self._preparer.prepare(text, self._profile))
+    def _prepare(self, text: str | Document, max_tokens: int | None) -> Prepared:
+        return _warned(self._preparer.prepare(text, self._profile, max_tokens))
 
     def _prepare_split(self, sentences: Sequence[str], paragraphs: Sequence[int] | None) -> Prepared:
         _refuse_string(sentences, "sentences")
@@ -392,13 +427,23 @@ class Segmenter:
         for array in (scored, token_counts, probabilities):
             array.flags.writeable = False
         return Segmentation(
-            text=document.text,
+            document=document.document,
             sentences=document.sentences,
             token_counts=token_counts,
             probabilities=probabilities,
             scored=scored,
             trimmed_gaps=int(np.count_nonzero(windows.trimmed)),
             threshold=self.config.threshold_for(document.at_breaks),
+            model=self._fingerprint,
+            counter=self._counter,
+        )
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        """Of what says how likely a boundary is."""
+        settings = replace(self.config, metrics=None).to_json()
+        return digest(
+            weights_digest(self._checkpoint.model), settings, type(self._preparer.splitter).__name__
         )
 
 

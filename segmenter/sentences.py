@@ -7,13 +7,15 @@ to the first one.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import sentencex
 from numpy.typing import NDArray
 
-from segmenter.document import Sentence
+from segmenter.document import Document, Sentence
 from segmenter.errors import ConfigError, InputError
 from segmenter.tokenizing import replace_surrogates
 
@@ -24,6 +26,7 @@ __all__ = [
     "SentencexSplitter",
     "paragraph_flags",
     "resolve_splitter",
+    "split_document",
     "split_sentences",
 ]
 
@@ -134,6 +137,60 @@ def split_sentences(text: str, splitter: SentenceSplitter) -> list[Sentence]:
         Sentence(text=text[start:end], start=start, end=end, starts_paragraph=flag)
         for start, end, flag in zip(starts, ends, opens_paragraph, strict=True)
     ]
+
+
+def split_document(document: Document, splitter: SentenceSplitter) -> list[Sentence]:
+    """Split a document, whose blocks and headings are sentences each.
+
+    Where its paragraphs are known, line ends inside them do not matter: wrapped and flowing text is the same.
+
+    :param document: The document.
+    :param splitter: Finds the sentences of the rest.
+    :return: The sentences, which cover it.
+    :raises InputError: If the splitter gives an offset outside of its text.
+    """
+    if document.paragraphs is None:
+        return split_sentences(document.text, splitter)
+    whole = {block.start: block.end for block in document.blocks}
+    whole |= {section.start: section.body for section in document.sections}
+    starts = _outside(sorted({0, *document.paragraphs, *whole, *whole.values()}), whole, len(document.text))
+    sentences: list[Sentence] = []
+    for start, end in pairwise([*starts, len(document.text)]):
+        text = document.text[start:end]
+        if not text.strip() and sentences:  # White space belongs to what is before it.
+            last = sentences[-1]
+            sentences[-1] = replace(last, text=last.text + text, end=end)
+            continue
+        found = [Sentence(text, start, end)]
+        if start not in whole and text:
+            found = split_sentences(_LINE_END.sub(lambda match: " " * len(match[0]), text), splitter)
+        for number, part in enumerate(found):
+            first, last_ = (
+                (part.start, part.end) if start in whole else (start + part.start, start + part.end)
+            )
+            sentences.append(
+                Sentence(document.text[first:last_], first, last_, bool(sentences) and number == 0)
+            )
+    return _inked(sentences)
+
+
+def _outside(places: list[int], whole: dict[int, int], length: int) -> list[int]:
+    """Those that lie in no block and before the end."""
+    found: list[int] = []
+    end = 0
+    for place in places:
+        if end <= place < length:
+            found.append(place)
+            end = max(end, whole.get(place, 0))
+    return found
+
+
+def _inked(sentences: list[Sentence]) -> list[Sentence]:
+    """Join a blank first sentence to the one behind it."""
+    if len(sentences) < 2 or sentences[0].text.strip():
+        return sentences
+    first, second = sentences[:2]
+    return [Sentence(first.text + second.text, first.start, second.end), *sentences[2:]]
 
 
 def paragraph_flags(sentences: Sequence[Sentence]) -> NDArray[np.bool_]:

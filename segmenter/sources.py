@@ -4,9 +4,11 @@ import os
 import re
 from pathlib import Path
 
+from tokenizers import Tokenizer
+
 from segmenter.errors import CheckpointError
 
-__all__ = ["SHIPPED", "locate", "shipped_model"]
+__all__ = ["SHIPPED", "locate", "shipped_model", "shipped_tokenizer"]
 
 SHIPPED = "minilm-l6"
 """Folder of the shipped model under ``models/``."""
@@ -27,6 +29,14 @@ def shipped_model() -> Path:
         if folder.is_dir():
             return folder
     raise CheckpointError(f"found no shipped model at {candidates[0]}: install the package anew")
+
+
+def shipped_tokenizer() -> Tokenizer:
+    """Load the tokenizer of the model that comes with the package, without the model.
+
+    :return: The tokenizer.
+    """
+    return Tokenizer.from_file(str(shipped_model() / "tokenizer.json"))
 
 
 def locate(source: str | os.PathLike[str] | None, revision: str | None = None) -> Path:

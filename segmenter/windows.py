@@ -23,6 +23,7 @@ __all__ = [
     "WindowBuilder",
     "Windows",
     "candidate_gaps",
+    "with_gaps_inside",
 ]
 
 SPECIAL_TOKENS = 3
@@ -221,3 +222,24 @@ def candidate_gaps(
         return every if candidates == "auto" else every[:0]
     breaks = every[paragraph_starts[1:]] if n_sentences else every
     return every if candidates == "auto" and not len(breaks) else breaks
+
+
+def with_gaps_inside(
+    gaps: NDArray[np.int64], token_counts: NDArray[np.int64], most: int
+) -> NDArray[np.int64]:
+    """Add the gaps of stretches that have too many tokens to stay whole.
+
+    :param gaps: Gap numbers in order. *Shape:* ``(n_gaps,)``.
+    :param token_counts: Tokens of each sentence. *Shape:* ``(n_sentences,)``.
+    :param most: Tokens that a stretch between two of the gaps may have.
+    :return: Gap numbers in order.
+    """
+    if not len(token_counts):
+        return gaps
+    firsts = np.concatenate([[0], gaps + 1])
+    sums = np.add.reduceat(token_counts, firsts)
+    lasts = np.append(gaps, len(token_counts) - 1)
+    inside = [
+        np.arange(first, last) for first, last in zip(firsts[sums > most], lasts[sums > most], strict=True)
+    ]
+    return np.unique(np.concatenate([gaps, *inside]))

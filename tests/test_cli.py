@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from segmenter import Segmenter
+from segmenter import Document, Segmenter
 
 from .conftest import ROOT
 
@@ -43,13 +43,10 @@ def test_jsonl_is_one_object_a_chunk(tiny: Segmenter, tiny_folder: Path, tmp_pat
     assert done.returncode == 0
     assert done.stderr == b""
     expected = [
-        {
-            "doc": str(path), "index": chunk.index, "start": chunk.start, "end": chunk.end,
-            "text": chunk.text, "token_count": chunk.token_count, "probability": chunk.probability,
-        }
+        chunk.row()
         for path, text in zip(paths, texts.values(), strict=True)
-        for chunk in tiny.segment(text).chunks
-    ]  # fmt: skip
+        for chunk in tiny.segment(Document(text=text, id=str(path))).chunks
+    ]
     for row, right in zip(rows(done.stdout), expected, strict=True):
         assert row == {**right, "probability": pytest.approx(right["probability"], abs=1e-4)}
 

@@ -2,10 +2,10 @@
 
 import sys
 
-from segmenter.cli import corpora, evaluating, exporting, segmenting, training
+from segmenter.cli import corpora, evaluating, exporting, retrieving, segmenting, training
 from segmenter.cli.common import app, show_warnings
 
-__all__ = ["app", "corpora", "evaluating", "exporting", "main", "segmenting", "training"]
+__all__ = ["app", "corpora", "evaluating", "exporting", "main", "retrieving", "segmenting", "training"]
 
 
 def main() -> None:

@@ -21,9 +21,25 @@ from segmenter.cli.common import (
     fail_after,
     reported,
 )
+from segmenter.cli.cutting import (
+    ChunkerChoice,
+    ChunkerOption,
+    Cutting,
+    Header,
+    MaxTokens,
+    MinTokens,
+    Neighbours,
+    Overlap,
+    Size,
+    StyleChoice,
+    StyleOption,
+    TargetTokens,
+    Tokenizer,
+)
 from segmenter.errors import InputError
 
 if TYPE_CHECKING:
+    from segmenter.document import Chunk, Document
     from segmenter.segmenter import Segmenter
 
 __all__ = ["Encoding", "boundaries", "info", "read_text", "segment"]
@@ -56,6 +72,22 @@ def segment(
     files: Files,
     model: Model = None,
     threshold: Threshold = None,
+    chunker: ChunkerOption = ChunkerChoice.TOPIC,
+    max_tokens: MaxTokens = None,
+    min_tokens: MinTokens = None,
+    target_tokens: TargetTokens = None,
+    overlap: Overlap = None,
+    neighbours: Neighbours = 0,
+    header: Header = None,
+    size: Size = None,
+    style: StyleOption = StyleChoice.WINDOW,
+    tokenizer: Tokenizer = None,
+    markdown: Annotated[
+        bool,
+        typer.Option(
+            "--markdown", help="The files are Markdown: headings cut; tables, lists and code do not."
+        ),
+    ] = False,
     sentences: Sentences = None,
     backend: Backend = BackendChoice.AUTO,
     dtype: Dtype = DtypeChoice.AUTO,
@@ -68,44 +100,53 @@ def segment(
 ) -> None:
     """Cut texts into chunks.
 
-    jsonl prints one object a chunk: doc, index, start, end, text, token_count, probability (of the
-    boundary that opens it; null for the first).
+    jsonl prints one object a chunk: id, doc, index, start, end, text, token_count, probability (of the
+    boundary that opens it; null for the first), section, page, context (header, before, after: what goes
+    to an embedder beside the text), fingerprint (of the settings).
 
-    Example: segmenter segment report.txt --format jsonl
+    Example: segmenter segment report.txt --max-tokens 256 --format jsonl
     """
+    cutting = Cutting(
+        chunker=chunker,
+        threshold=threshold,
+        max_tokens=max_tokens,
+        min_tokens=min_tokens,
+        target_tokens=target_tokens,
+        overlap=overlap,
+        neighbours=neighbours,
+        header=header,
+        size=size,
+        style=style,
+        tokenizer=tokenizer,
+    )
     with reported():
-        segmenter = _load(model, threshold, sentences, backend, dtype, device)
-        names: list[str] = []
+        segmenter = None
+        if cutting.needs_model:
+            segmenter = _load(model, threshold, sentences, backend, dtype, device)
+        cutter = cutting.build(segmenter)
         failures: list[str] = []
-        results = segmenter.segment_many(
-            _texts(files, encoding, names, failures), show_progress=sys.stderr.isatty()
-        )
-        for number, result in enumerate(results):
-            with segmenter.profile.stage("decoding"):
-                chunks = result.chunks
+        for chunks in cutter.chunk_many(
+            _documents(files, encoding, markdown, failures), show_progress=sys.stderr.isatty()
+        ):
             for chunk in chunks:
                 if output_format is OutputFormat.JSONL:
-                    row = {
-                        "doc": names[number],
-                        "index": chunk.index,
-                        "start": chunk.start,
-                        "end": chunk.end,
-                        "text": chunk.text,
-                        "token_count": chunk.token_count,
-                        "probability": chunk.probability,
-                    }
-                    typer.echo(json.dumps(row, ensure_ascii=False))
+                    typer.echo(json.dumps(chunk.row(), ensure_ascii=False))
                 else:
-                    chance = "" if chunk.probability is None else f" · p = {chunk.probability:.2f}"
-                    typer.echo(
-                        f"── {names[number]} · chunk {chunk.index} · {chunk.start}–{chunk.end} · "
-                        f"{chunk.token_count} tokens{chance}"
-                    )
-                    typer.echo(chunk.text.strip("\r\n"))
-                    typer.echo()
-        if profile:
+                    _show(chunk)
+        if profile and segmenter is not None:
             typer.echo(segmenter.profile, err=True)
         fail_after(failures)
+
+
+def _show(chunk: "Chunk") -> None:
+    parts = [f"── {chunk.document_id}", f"chunk {chunk.index}", f"{chunk.start}–{chunk.end}"]
+    parts += [f"{chunk.token_count} tokens"] if chunk.token_count else []
+    parts += [] if chunk.probability is None else [f"p = {chunk.probability:.2f}"]
+    parts += [] if chunk.page is None else [f"page {chunk.page}"]
+    parts += [" > ".join(chunk.section)] if chunk.section else []
+    typer.echo(" · ".join(parts))
+    typer.echo(chunk.text.strip("\r\n"))
+    typer.echo()
 
 
 @app.command()
@@ -190,16 +231,18 @@ def _load(
     )
 
 
-def _texts(files: list[str], encoding: str, names: list[str], failures: list[str]) -> Iterator[str]:
+def _documents(files: list[str], encoding: str, markdown: bool, failures: list[str]) -> Iterator["Document"]:
     """Read files one by one; a bad one is told and passed over, so that the others are not lost."""
+    from segmenter.document import Document
+    from segmenter.structure import from_markdown
+
     for file in files:
         try:
             text = read_text(file, encoding)
         except InputError as error:
             failures.append(str(error))
             continue
-        names.append(file)
-        yield text
+        yield from_markdown(text, id=file) if markdown else Document(text=text, id=file)
 
 
 def read_text(file: str, encoding: str) -> str:

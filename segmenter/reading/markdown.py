@@ -10,7 +10,7 @@ from markdown_it.token import Token
 from segmenter.labelled import LabelledDocument
 from segmenter.reading.sections import Heading, cut, decode, join, split_lines
 
-__all__ = ["markdown_headings", "read_markdown"]
+__all__ = ["front_matter", "markdown_headings", "read_markdown"]
 
 # With tables, or a row of dashes under one would make a heading of all its rows.
 # Without inline text, which only the headings need.
@@ -28,7 +28,7 @@ def read_markdown(content: bytes, name: str) -> LabelledDocument:
     :raises InputError: If it is not UTF-8 or has no sections.
     """
     lines = split_lines(decode(content))
-    lines = lines[_front_matter(lines) :]
+    lines = lines[front_matter(lines) :]
     return join(name, cut(lines, markdown_headings(lines)))
 
 
@@ -62,8 +62,12 @@ def _plain(token: Token) -> str:
     return "".join(map(_plain, token.children)) if token.children else token.content
 
 
-def _front_matter(lines: Sequence[str]) -> int:
-    """How many lines of YAML precede the text."""
+def front_matter(lines: Sequence[str]) -> int:
+    """Count the lines of YAML that precede the text.
+
+    :param lines: Its lines, with their ends.
+    :return: How many there are.
+    """
     # A blank line after the dashes: they are a rule.
     if len(lines) < 2 or not _FRONT_MATTER_START.fullmatch(lines[0].rstrip("\r\n")) or not lines[1].strip():
         return 0

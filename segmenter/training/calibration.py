@@ -180,7 +180,7 @@ def steady_threshold(documents: Sequence[ScoredDocument]) -> float:
     :return: 0 to 1.
     """
     rng = np.random.default_rng(0)
-    found = []
+    found: list[float] = []
     while len(found) < _DRAWS:
         drawn = [documents[index] for index in rng.integers(len(documents), size=len(documents))]
         reference, chances = scored_gaps(drawn)

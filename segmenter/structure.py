@@ -1,0 +1,110 @@
+"""Documents whose headings, tables, lists and code are known.
+
+.. code-block:: python
+
+    document = from_markdown(path.read_text(encoding="utf-8"), id=path.name)
+    chunks = segmenter.segment(document, chunks=ChunkConfig(max_tokens=256)).chunks
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from segmenter.document import Block, Document, Section
+from segmenter.reading.markdown import front_matter, markdown_headings
+from segmenter.reading.sections import split_lines
+
+__all__ = ["from_markdown", "make_sections"]
+
+_MARKDOWN = MarkdownIt("commonmark").enable("table").disable("inline")
+_ITEMS = {
+    "bullet_list_open": "list_item_open",
+    "ordered_list_open": "list_item_open",
+    "table_open": "tr_open",
+}
+_INK = re.compile(r"\S")
+_OF_LINES = ("fence", "code_block", "html_block")
+
+
+def from_markdown(text: str, *, id: str | None = None, title: str | None = None) -> Document:  # noqa: A002
+    """Read the structure of a Markdown text, whose offsets stay those of the source.
+
+    Headings start sections. Tables, lists, fenced and indented code, HTML and front matter are blocks; block
+    quotes are paragraphs.
+
+    :param text: Markdown.
+    :param id: Names the document.
+    :param title: What a reader would call it; None: its heading of the highest level, if there is but one.
+    :return: The document.
+    """
+    lines = split_lines(text)
+    offsets = [0, *accumulate(map(len, lines))]
+    skipped = front_matter(lines)
+    rest = lines[skipped:]
+    tokens = _MARKDOWN.parse("".join(rest))
+    headings = [
+        (offsets[found.start + skipped], offsets[found.end + skipped], found.level, found.title)
+        for found in markdown_headings(rest)
+    ]
+    sections = make_sections(headings, text)
+    blocks = [Block(0, offsets[skipped], tuple(offsets[1:skipped]))] if skipped else []
+    blocks += _blocks(tokens, offsets[skipped:], text)
+    top = [token for token in tokens if token.level == 0 and token.map and token.nesting >= 0]
+    starts = {offsets[token.map[0] + skipped] for token in top if token.map}
+    highest = [found for found in headings if found[2] == min(level for _, _, level, _ in headings)]
+    if title is None and len(highest) == 1:
+        title = highest[0][3]
+    return Document(
+        text=text,
+        id=id,
+        title=title,
+        sections=sections,
+        blocks=tuple(blocks),
+        paragraphs=tuple(sorted(starts)),
+    )
+
+
+def make_sections(headings: Iterable[tuple[int, int, int, str]], text: str) -> tuple[Section, ...]:
+    """Make sections of headings; those with nothing between them are one.
+
+    :param headings: Start, end, level (1 the highest) and title of each, in order.
+    :param text: The document.
+    :return: The sections.
+    """
+    sections: list[Section] = []
+    open_: list[tuple[int, str]] = []
+    for start, end, level, title in headings:
+        open_ = [(number, name) for number, name in open_ if number < level] + [(level, title)]
+        path = tuple(name for _, name in open_ if name)
+        if sections and not text[sections[-1].body : start].strip():
+            start = sections.pop().start
+        ink = _INK.search(text, end)
+        sections.append(Section(start, ink.start() if ink else len(text), path))
+    return tuple(sections)
+
+
+def _blocks(tokens: Sequence[Token], offsets: Sequence[int], text: str) -> Iterable[Block]:
+    for number, token in enumerate(tokens):
+        if token.level or not token.map:
+            continue
+        first, last = token.map
+        if token.type in _OF_LINES:
+            yield Block(offsets[first], offsets[last], tuple(offsets[first + 1 : last]))
+        elif token.type in _ITEMS:
+            rows = _rows(tokens[number + 1 :], _ITEMS[token.type], token)
+            head = text[offsets[first] : offsets[first + 2]] if token.type == "table_open" else ""
+            items = tuple(offsets[row] for row in rows if row > first + (2 if head else 0))
+            yield Block(offsets[first], offsets[last], items, head)
+
+
+def _rows(tokens: Sequence[Token], kind: str, parent: Token) -> Iterable[int]:
+    """First lines of the rows of a table, or the items of a list and of lists in it."""
+    closing = parent.type.replace("_open", "_close")
+    for token in tokens:
+        if token.type == closing and token.level == parent.level:
+            return
+        if token.type == kind and token.map:
+            yield token.map[0]
