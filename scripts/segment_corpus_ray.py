@@ -24,7 +24,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--actors", nargs=2, type=int, default=(1, 1), metavar=("MIN", "MAX"))
     parser.add_argument("--gpus-per-actor", type=float, default=0.0, help="0.5: two actors on one")
     parser.add_argument("--cpus-per-actor", type=float, default=1.0)
-    parser.add_argument("--batch-size", type=int, default=256, help="documents that an actor sees at a time")
     parser.add_argument("--model", help="checkpoint folder or hub name; default: the shipped model")
     parser.add_argument("--threshold", type=float)
     parser.add_argument("--backend", default="auto")
@@ -60,7 +59,6 @@ def main() -> None:
             actors=tuple(given.actors),
             gpus_an_actor=given.gpus_per_actor,
             cpus_an_actor=given.cpus_per_actor,
-            batch_size=given.batch_size,
         )
     except SegmenterError as error:
         sys.exit(f"segmenter: {error}")

@@ -16,7 +16,7 @@ from segmenter.corpus import run
 from .conftest import ROOT
 from .tiny_corpus import config, text
 
-FILES, DOCUMENTS = 8, 120
+FILES, DOCUMENTS = 8, 60
 
 
 def rows_by_document(output: Path) -> dict[str, list[dict[str, Any]]]:
@@ -43,7 +43,10 @@ def test_a_cluster_that_loses_a_node_gives_the_same(
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-5000:]
     expected = run([inputs], right, tiny, config(carry=("url",)))
-    assert done.stdout.splitlines()[-1] == f"[2] 1 True {expected.chunks} {FILES}"
+    lines_of_ours = [line for line in done.stdout.splitlines() if not line.startswith("202")]
+    assert lines_of_ours[0].endswith("is not empty, expected a new or empty folder")
+    # Two nodes when the first file was there, one at the end, and all that there is to be.
+    assert f"[2] 1 True {expected.chunks} {FILES}" in lines_of_ours
     found, wanted = rows_by_document(output), rows_by_document(right)
     assert found.keys() == wanted.keys()
     for name, rows in wanted.items():
@@ -56,4 +59,4 @@ def test_a_cluster_that_loses_a_node_gives_the_same(
     schemas = [pyarrow.parquet.read_schema(next((folder / "data").iterdir())) for folder in (output, right)]
     assert schemas[0].equals(schemas[1])
     assert not list(output.rglob(".partial-*"))
-    assert "is not empty, expected a new or empty folder" in done.stdout.splitlines()[0]
+    assert len(list((output / "data").iterdir())) == FILES

@@ -24,7 +24,7 @@ class SlowSplitter(SentencexSplitter):
     """Takes its time, so that there is a middle."""
 
     def starts(self, text: str) -> list[int]:
-        time.sleep(0.01)
+        time.sleep(0.003)
         return super().starts(text)
 
 
@@ -60,7 +60,6 @@ def main() -> None:
         model={"model": str(model), "device": "cpu", "sentences": SlowSplitter()},
         actors=(2, 2),
         cpus_an_actor=0.5,
-        batch_size=40,
     )
     thread.join(60)
     files = len(list(output.glob("data/part-*")))

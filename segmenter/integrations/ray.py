@@ -76,7 +76,6 @@ def run(
     actors: tuple[int, int] = (1, 1),
     gpus_an_actor: float = 0,
     cpus_an_actor: float = 1,
-    batch_size: int = 256,
 ) -> RayReport:
     """Segment a corpus on the cluster that ``ray.init`` has connected to.
 
@@ -88,7 +87,6 @@ def run(
     :param actors: Fewest and most copies of the model at a time.
     :param gpus_an_actor: GPUs of each, 0.5 for two on one.
     :param cpus_an_actor: Cores of each.
-    :param batch_size: Documents that an actor sees at a time; batches of the model run across these.
     :return: What was done.
     :raises InputError: If there is nothing to read.
     :raises CorpusError: If ``output`` is not empty.
@@ -104,7 +102,6 @@ def run(
         actors=actors,
         gpus_an_actor=gpus_an_actor,
         cpus_an_actor=cpus_an_actor,
-        batch_size=batch_size,
     )
     found.write_datasink(sink)
     return sink.report
@@ -142,7 +139,6 @@ def segment(
     actors: tuple[int, int] = (1, 1),
     gpus_an_actor: float = 0,
     cpus_an_actor: float = 1,
-    batch_size: int = 256,
 ) -> Dataset:
     """Segment documents, in actors that hold the model.
 
@@ -152,7 +148,6 @@ def segment(
     :param actors: Fewest and most copies of the model at a time.
     :param gpus_an_actor: GPUs of each.
     :param cpus_an_actor: Cores of each.
-    :param batch_size: Documents that an actor sees at a time.
     :return: A row a chunk with the columns of ``docs/scale.md``, and ``cause``; of a bad document one row,
         null but for ``doc_id`` and ``cause``.
     """
@@ -160,7 +155,9 @@ def segment(
         _Actor,
         fn_constructor_kwargs={"config": config or CorpusConfig(), "model": dict(model or {})},
         compute=ActorPoolStrategy(min_size=actors[0], max_size=actors[1]),
-        batch_size=batch_size,
+        # A block at a time. Ray may let the actors read, too, and would put as many files into one task then
+        # as this is rows.
+        batch_size=None,
         batch_format="pyarrow",
         num_gpus=gpus_an_actor,
         num_cpus=cpus_an_actor,
@@ -253,7 +250,8 @@ class _Sink(Datasink):  # type: ignore[misc]
         )
         self._publish("errors.jsonl", "".join(error_line(*error) for error in sorted(errors)))
         about = {**self._about, "counts": asdict(self.report), "complete": True}
-        self._publish("run.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+        text = json.dumps(about, indent=1, ensure_ascii=False, default=_shown)
+        self._publish("run.json", text + "\n")
 
     def _publish(self, name: str, content: "str | list[pyarrow.Table]") -> None:
         """Write a file that is there as a whole or not at all."""
@@ -294,6 +292,11 @@ class _Sink(Datasink):  # type: ignore[misc]
             return []
         except Exception as error:  # each file system raises what its transport does
             raise CorpusError(f"cannot use {self._output} as the output: {first_line(error)}") from error
+
+
+def _shown(value: Any) -> str:
+    """What ``run.json`` says of a splitter or a path."""
+    return os.fspath(value) if isinstance(value, os.PathLike) else type(value).__qualname__
 
 
 def _groups(parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
