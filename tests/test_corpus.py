@@ -623,6 +623,13 @@ def launch(*arguments: object) -> subprocess.CompletedProcess[bytes]:
     )  # fmt: skip
 
 
+def without_last_digits(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {**row, "probability": None if row["probability"] is None else round(row["probability"], 4)}
+        for row in rows
+    ]
+
+
 @pytest.mark.parametrize("options", [("--multi_gpu", "--num_processes", 2), ("--cpu", "--num_processes", 2)])
 def test_accelerate_launch(tiny: Segmenter, tiny_folder: Path, tmp_path: Path, options: Any) -> None:
     # The first starts two processes of any kind, the second one, whatever it is asked for.
@@ -633,7 +640,8 @@ def test_accelerate_launch(tiny: Segmenter, tiny_folder: Path, tmp_path: Path, o
     assert done.returncode == 0, done.stderr.decode()[-5000:]
     assert f"wrote {output}" in done.stdout.decode()
     run([path], tmp_path / "right", tiny, config(shard_size=4))
-    assert rows_of(output) == rows_of(tmp_path / "right")
+    # A thread each, so that the last digits may be others.
+    assert without_last_digits(rows_of(output)) == without_last_digits(rows_of(tmp_path / "right"))
     assert errors_of(output) == errors_of(tmp_path / "right")
     locks = {file.name for file in (output / ".run").glob("rank-*")}
     assert ("rank-1.lock" in locks) == (options[0] == "--multi_gpu")
