@@ -11,6 +11,8 @@
     └── MissingPackageError (also ImportError)  a package of an extra is not installed
 """
 
+from collections.abc import Mapping
+
 __all__ = [
     "CheckpointError",
     "ConfigError",
@@ -19,6 +21,7 @@ __all__ = [
     "MissingPackageError",
     "SegmenterError",
     "TrainingError",
+    "changes",
     "first_line",
 ]
 
@@ -58,3 +61,14 @@ def first_line(error: BaseException) -> str:
     :return: Its first line, or its class if it says nothing.
     """
     return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def changes(before: Mapping[str, object], now: Mapping[str, object]) -> str:
+    """What has changed since a run was begun.
+
+    :param before: Its settings, by name.
+    :param now: Those of this call.
+    :return: The first four of them, in order of their names; empty if there is none.
+    """
+    names = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    return "; ".join(f"{name} was {before.get(name)!r}, now {now.get(name)!r}" for name in names[:4])

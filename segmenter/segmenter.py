@@ -389,7 +389,7 @@ class Segmenter:
         for document in group:
             try:
                 found += self._start([document], bar)()
-            except Exception as error:
+            except Exception as error:  # the same: it is given in place of scores, and told
                 found.append(error)
         # A GPU that is lost fails whatever it is given: no document is to blame then.
         smallest = self._preparer.prepare_split(["a", "b"], [1], self._profile)
@@ -405,8 +405,7 @@ class Segmenter:
         while True:
             try:
                 document = next(rest, None)
-            except Exception:
-                # Whatever goes wrong with a document must not cost the good ones before it.
+            except Exception:  # whatever a document raises must not cost the good ones before it
                 yield group
                 raise
             if document is None:
@@ -491,7 +490,7 @@ def _one_ahead(values: Iterator[_T]) -> Iterator[_T]:
             following = [next(values)]
         except StopIteration:
             break
-        except Exception:
+        except Exception:  # it goes on, after what came before it
             yield from taken
             raise
         yield from taken

@@ -24,7 +24,7 @@ from filelock import FileLock, Timeout
 
 from segmenter.corpus.ranks import Rank
 from segmenter.corpus.shards import error_line, publish, write_text
-from segmenter.errors import ConfigError, CorpusError, first_line
+from segmenter.errors import ConfigError, CorpusError, changes, first_line
 
 __all__ = ["CorpusFolder", "Record"]
 
@@ -253,12 +253,7 @@ class CorpusFolder:
             self.write_errors()
 
     def _check_same(self, begun: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
-        names = sorted(begun.keys() | identity.keys())
-        changed = [name for name in names if begun.get(name) != identity.get(name)]
-        if changed:
-            what = "; ".join(
-                f"{name} was {begun.get(name)!r}, now {identity.get(name)!r}" for name in changed[:4]
-            )
+        if what := changes(begun, identity):
             raise CorpusError(
                 f"{self.path} holds another run ({what}); give what it was begun with to go on, begin anew "
                 "with restart=True (--restart), or choose another folder"

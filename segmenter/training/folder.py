@@ -8,7 +8,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from segmenter.errors import TrainingError
+from segmenter.errors import TrainingError, changes
 from segmenter.training.trainer import newest_complete_checkpoint
 
 __all__ = ["RunFolder", "refuse_used_folder"]
@@ -74,12 +74,7 @@ class RunFolder:
         (self.path / _LOCK).unlink(missing_ok=True)
 
     def _check_same(self, begun: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-        names = sorted(begun.keys() | settings.keys())
-        changed = [name for name in names if begun.get(name) != settings.get(name)]
-        if changed:
-            what = "; ".join(
-                f"{name} was {begun.get(name)!r}, now {settings.get(name)!r}" for name in changed[:4]
-            )
+        if what := changes(begun, settings):
             raise TrainingError(
                 f"{self.path} holds an unfinished run with other settings ({what}); give those to go on with "
                 "it, choose another folder, or remove it"
