@@ -1,0 +1,1 @@
+"""For other libraries; each module needs the extra of its name."""
