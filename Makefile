@@ -18,6 +18,8 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/pip install --quiet --constraint constraints.txt torch
 	$(BIN)/pip install --quiet --constraint constraints.txt --group dev --editable .
+	@# haystack's docstring_parser has the name of pydoclint's fork of it, which has all that haystack needs.
+	$(BIN)/pip install --quiet --constraint constraints.txt --force-reinstall --no-deps docstring_parser_fork
 	touch $@
 
 demo: $(STAMP) ## Segment examples/ with the shipped model

@@ -213,7 +213,13 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 def _inked_starts(block: str, splitter: SentenceSplitter) -> list[int]:
     """Sentence starts of a block, each moved on to its first character that is not white space."""
-    found = {ink.start() for start in _starts(block, splitter) if (ink := _INK.search(block, start))}
+    found = set()
+    for start in _starts(block, splitter) if len(block) > _PIECE else (0, *_checked_starts(block, splitter)):
+        # Most starts are there already; a search would take longer than all the rest.
+        if start < len(block) and not block[start].isspace():
+            found.add(start)
+        elif ink := _INK.search(block, start):
+            found.add(ink.start())
     return sorted(found)
 
 
@@ -238,11 +244,12 @@ def _starts(block: str, splitter: SentenceSplitter) -> Iterator[int]:
         known = 0 if found else _CONTEXT
 
 
-def _checked_starts(text: str, splitter: SentenceSplitter) -> Iterator[int]:
-    for start in splitter.starts(text):
+def _checked_starts(text: str, splitter: SentenceSplitter) -> list[int]:
+    starts = list(splitter.starts(text))
+    for start in (min(starts), max(starts)) if starts else ():
         if not 0 <= start <= len(text):
             raise InputError(
                 f"got sentence start {start} from {type(splitter).__name__}, "
                 f"expected 0 to {len(text)}: offsets count characters of the given text"
             )
-        yield start
+    return starts
