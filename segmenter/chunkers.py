@@ -193,42 +193,36 @@ class FixedSizeChunker(_OneByOne):
         text = document.text
         if not text:
             return ()
-        offsets = self._offsets(text)
         at = header_of(document, self._header)
         pieces = []
-        for first, start, end, last in self._spans(len(offsets)):
-            shown, begin, stop, behind = (
-                0 if number == 0 else len(text) if number >= len(offsets) else int(offsets[number])
-                for number in (first, start, end, last)
-            )
+        for shown, begin, stop, behind in self._places(text).tolist():
             header = at(begin)
             has_context = header or shown < begin or stop < behind
             context = Context(header, text[shown:begin], text[stop:behind]) if has_context else Context()
             pieces.append(Piece(begin, stop, context))
         return make_chunks(document, pieces, fingerprint=self._fingerprint)
 
-    def _offsets(self, text: str) -> range | NDArray[np.int64]:
-        """Where units start."""
+    def _places(self, text: str) -> NDArray[np.int64]:
+        """Offsets of each piece: where it starts to show, where it begins, stops, and shows no more."""
         if self._unit == "characters":
-            return range(len(text))
+            return self._spans(len(text))
         starts = _word_starts(text) if self._counter is None else self._counter.starts(text)
-        return starts if len(starts) else range(1)  # A blank text is one unit.
+        # What stands before the first unit belongs to it; a blank text is one unit.
+        bounds = np.concatenate([[0], starts[1:], [len(text)]])
+        return bounds[self._spans(len(bounds) - 1)]
 
-    def _spans(self, n_units: int) -> Iterator[tuple[int, int, int, int]]:
+    def _spans(self, n_units: int) -> NDArray[np.int64]:
         """The units of each piece: the first it shows, its own, and behind the last it shows."""
         size, overlap = self._size, self._overlap
         if self._style == "window":
-            end = 0
-            for first in range(0, max(1, n_units - overlap), size - overlap):
-                start, end = end, min(first + size, n_units)
-                yield first, start, end, end
-            return
-        for start in range(0, max(1, n_units), size):
-            end = min(start + size, n_units)
-            if self._style == "prepend":
-                yield max(0, start - overlap), start, end, end
-            else:
-                yield start, start, end, min(end + overlap, n_units)
+            shown = np.arange(0, max(1, n_units - overlap), size - overlap)
+            ends = np.minimum(shown + size, n_units)
+            return np.stack([shown, np.append(0, ends[:-1]), ends, ends], axis=1)
+        starts = np.arange(0, n_units, size)
+        ends = np.minimum(starts + size, n_units)
+        shown = np.maximum(0, starts - overlap) if self._style == "prepend" else starts
+        behind = np.minimum(ends + overlap, n_units) if self._style == "append" else ends
+        return np.stack([shown, starts, ends, behind], axis=1)
 
 
 class GapChunker(_OneByOne):
