@@ -75,7 +75,8 @@ def counter_of(tokenizer: TextTokenizer) -> Counter:
         return _PlainCounter(lambda text: tokenizer(text, verbose=False)["input_ids"], repr(tokenizer))
     if callable(tokenizer):
         kind = tokenizer if hasattr(tokenizer, "__qualname__") else type(tokenizer)
-        return _PlainCounter(tokenizer, f"{kind.__module__}.{kind.__qualname__}")
+        # A method of a built-in type, such as str.split, has no module.
+        return _PlainCounter(tokenizer, f"{getattr(kind, '__module__', '')}.{kind.__qualname__}")
     raise ConfigError(
         f"got a {type(tokenizer).__name__} as tokenizer, expected one of tokenizers or transformers, "
         "a tiktoken encoding, or a callable that takes a text and returns its tokens or their number"
