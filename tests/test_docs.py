@@ -20,7 +20,7 @@ from .running import parse, run_command, run_page
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 RUN = ("python", "sh")
-SHOWN = ("text", "json", "toml", "bibtex")
+SHOWN = ("text", "diagram")
 """Languages of blocks that are no code: what is printed, and files."""
 
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]

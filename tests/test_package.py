@@ -119,7 +119,7 @@ def test_what_is_built_runs_in_a_clean_environment(pattern: str, built: Path, tm
     (tmp_path / "sample.txt").write_text(sample, encoding="utf-8")
     (tmp_path / "handbook").mkdir()
     for number in range(12):
-        page = f"# Page {number}\n\n## Fog\n\nIt is common. It is grey.\n\n## Beans\n\nThey are fresh.\n"
+        page = f"## Fog\n\nIt is common on day {number}. It is grey.\n\n## Beans\n\nThey are fresh.\n"
         (tmp_path / "handbook" / f"{number}.md").write_text(page, encoding="utf-8")
     assert str(tmp_path / "venv") in run("python", "-c", "import segmenter; print(segmenter.__file__)")
     assert str(Path("segmenter", "shipped", "minilm-l6")) in run("segmenter", "info")
