@@ -140,12 +140,23 @@ class TopicChunker:
         :param show_progress: Whether to show a bar on the standard error.
         :yield: The chunks of each.
         """
-        for result in self._segmenter.segment_many(
-            texts, chunks=self._config, tokenizer=self._counter, show_progress=show_progress
-        ):
+        for result in self.segment_many(texts, show_progress=show_progress):
             with self._segmenter.profile.stage("decoding"):
                 chunks = result.chunks
             yield chunks
+
+    def segment_many(
+        self, texts: Iterable[str | Document], *, show_progress: bool = False
+    ) -> Iterator[Segmentation]:
+        """Cut documents, and keep how likely each gap was.
+
+        :param texts: Any strings or documents.
+        :param show_progress: Whether to show a bar on the standard error.
+        :return: The result of each.
+        """
+        return self._segmenter.segment_many(
+            texts, chunks=self._config, tokenizer=self._counter, show_progress=show_progress
+        )
 
 
 class FixedSizeChunker(_OneByOne):

@@ -76,7 +76,7 @@ class Preparer:
         )
         self._candidates = checkpoint.config.candidates
         self._mark_id = checkpoint.mark_id
-        self._tokenizer = SentenceTokenizer(checkpoint.vocabulary)
+        self.tokenizer = SentenceTokenizer(checkpoint.vocabulary)
         self._vocabulary = Vocabulary(checkpoint.vocabulary, checkpoint.unk_id)
 
     def prepare(self, text: str | Document, profile: Profile, max_tokens: int | None = None) -> Prepared:
@@ -130,7 +130,7 @@ class Preparer:
         max_tokens: int | None = None,
     ) -> Prepared:
         with profile.stage("tokenizing"):
-            ids = self._tokenizer.encode(strings)
+            ids = self.tokenizer.encode(strings)
             stream = TokenStream.join(ids, paragraph_starts, self._mark_id)
             unreadable = self._vocabulary.unreadable_share(stream.ids)
         with profile.stage("windows"):

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from segmenter import Document, Segmenter
 
 from .conftest import ROOT
 
-ENVIRONMENT = {**os.environ, "PYTHONWARNINGS": "default", "COLUMNS": "100"}
+ENVIRONMENT = {**os.environ, "PYTHONWARNINGS": "default", "COLUMNS": "100", "TERM": "xterm-256color"}
 
 
 def run(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -216,7 +217,8 @@ def test_a_progress_bar_on_a_terminal_for_long_work(tiny_folder: Path, tmp_path:
     shown = on_a_terminal("segment", long, long, "--model", tiny_folder, "--threshold", "0.9")
     assert "gap/s" in shown
     # The bar is wiped before chunks are printed: what stays of each line has nothing of it.
-    headers = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in shown.split("\n") if "── " in line]
+    plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
+    headers = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in plain.split("\n") if "── " in line]
     assert len(headers) > 10
     assert all(header.startswith("── ") for header in headers)
     assert "gap/s" not in run("segment", long, "--model", tiny_folder).stderr.decode()
@@ -227,7 +229,10 @@ def test_no_progress_bar_for_short_work(tiny_folder: Path) -> None:
 
 
 def test_help_has_an_example_each() -> None:
-    for command in ("segment", "boundaries", "info", "corpus", "evaluate", "train", "calibrate"):
+    commands = (
+        "segment", "boundaries", "info", "corpus", "evaluate", "train", "calibrate", "view", "compare",
+    )  # fmt: skip
+    for command in commands:
         done = run(command, "--help")
         assert done.returncode == 0
         assert f"Example: segmenter {command}" in " ".join(done.stdout.decode().split())

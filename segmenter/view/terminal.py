@@ -1,0 +1,108 @@
+"""Chunks on a terminal: each in a colour of its own, under a sparkline of the probabilities."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.rule import Rule
+from rich.text import Text
+
+from segmenter.document import Chunk
+from segmenter.segmentation import Segmentation
+from segmenter.tokenizing import replace_surrogates
+
+__all__ = ["show_chunks", "show_result"]
+
+_BARS = "▁▂▃▄▅▆▇█"
+_COLOURS = ("cyan", "magenta")
+_CUT = "bold red"
+# All but tabs and line ends: a terminal would obey them.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
+
+
+def show_result(console: Console, result: Segmentation) -> None:
+    """Print a sparkline of the probabilities, and the chunks.
+
+    :param console: Where to.
+    :param result: The result.
+    """
+    name = result.document.id or ""
+    about = (
+        f"{len(result.chunks)} chunks, {len(result.sentences)} sentences, threshold {result.threshold:.2f}"
+    )
+    console.print(Text.assemble((_plain(name), "bold"), "  " if name else "", (about, "dim")))
+    if result.scored.any():
+        console.print(sparkline(result, max(1, console.width - 1)))
+    console.print()
+    show_chunks(console, result.chunks)
+
+
+def show_chunks(console: Console, chunks: Sequence[Chunk]) -> None:
+    """Print chunks, each with a rule above it and a bar beside it.
+
+    :param console: Where to.
+    :param chunks: The chunks of a document.
+    """
+    for chunk in chunks:
+        console.print(_drawn(chunk))
+        console.print()
+
+
+def sparkline(result: Segmentation, width: int) -> Text:
+    """Draw the probabilities of a document as one line of bars, those of the boundaries in another colour.
+
+    :param result: The result.
+    :param width: Most characters there may be. Where there are more gaps, each bar is the highest of several.
+    :return: The line; a gap that was not scored is blank.
+    """
+    cut = np.zeros(len(result.probabilities), np.bool_)
+    cut[np.array(result.boundaries, dtype=np.int64) - 1] = True
+    line = Text(no_wrap=True)
+    columns = min(width, len(cut))
+    parts = (np.array_split(values, columns) for values in (result.probabilities, result.scored, cut))
+    for chances, scored, cuts in zip(*parts, strict=True):
+        line.append(_bar(chances, scored), style=_CUT if cuts.any() else "dim")
+    return line
+
+
+def _bar(chances: NDArray[np.float32], scored: NDArray[np.bool_]) -> str:
+    if not scored.any():
+        return " "
+    return _BARS[min(len(_BARS) - 1, int(chances.max() * len(_BARS)))]
+
+
+def _drawn(chunk: Chunk) -> RenderableType:
+    colour = _COLOURS[chunk.index % len(_COLOURS)]
+    title = Text(" · ".join(_facts(chunk)), style=colour)
+    rule = Rule(title, style=f"dim {colour}", align="left")
+    return Group(rule, _Barred(_plain(chunk.text.strip("\r\n")), colour))
+
+
+class _Barred:
+    """Text with a bar on its left, however many lines it takes."""
+
+    def __init__(self, text: str, style: str) -> None:
+        self._text, self._style = text, style
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        for line in Text(self._text, tab_size=4).wrap(console, max(1, options.max_width - 2)):
+            yield Text.assemble(("▌ ", self._style), line)
+
+
+def _facts(chunk: Chunk) -> Iterator[str]:
+    yield f"── chunk {chunk.index} · {chunk.start}–{chunk.end}"
+    if chunk.token_count:
+        yield f"{chunk.token_count} tokens"
+    if chunk.probability is not None:
+        yield f"p = {chunk.probability:.2f}"
+    if chunk.page is not None:
+        yield f"page {chunk.page}"
+    if chunk.section:
+        yield _plain(" > ".join(chunk.section))
+
+
+def _plain(text: str) -> str:
+    """Text that a terminal only prints."""
+    return _CONTROLS.sub("\ufffd", replace_surrogates(text)).replace("\r\n", "\n")
