@@ -5,6 +5,7 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -118,6 +119,9 @@ def test_the_chunks_are_those_of_the_result(
     for text in (*examples.values(), "", " ", "One.", "One. Two."):
         result = tiny.segment(text)
         browser = opened(page(result, segmenter=tiny))
+        boxes = run(browser, f"{ALL}{BOX}return all('.head, .run', box);")
+        for (_, above), (below, _) in pairwise(boxes):
+            assert above <= below + 0.5, "nothing lies on top of something else"
         assert threshold_of(browser) == result.threshold
         assert chunks_of(browser) == expected(result)
 
@@ -300,11 +304,12 @@ def test_five_thousand_sentences_do_not_lag(opened: Opened) -> None:
     # Most gaps of a document are no boundaries: of these a tenth are cut to begin with, a quarter at the end.
     result = replace(result, probabilities=result.probabilities**6)
     browser = opened(page(result))
+    # From the beginning of the work for a frame to the end of it, drawing included.
     browser.execute_script("""
         window.times = [];
         document.getElementById("line").addEventListener("pointermove", () => {
-            const start = performance.now();
             requestAnimationFrame(() => {
+                const start = performance.now();
                 const { port1, port2 } = new MessageChannel();
                 port1.onmessage = () => window.times.push(performance.now() - start);
                 port2.postMessage(0);

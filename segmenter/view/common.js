@@ -22,6 +22,9 @@ function shortly(chance) {
   return chance < 0.005 ? "·" : chance.toFixed(2).replace(/^0/, "");
 }
 
+/** Tables and code, whose columns mean something. */
+const isAligned = /^\s*(\||```|~~~)|^( {4}|\t)/;
+
 /** Text, and the white space with line ends behind it, which blocks stand for on the page. */
 function fillSentence(node, text) {
   const ink = text.trimEnd();
@@ -51,6 +54,11 @@ function binOf(size) {
   return size < SMALLEST ? 0 : 1 + Math.floor(Math.log2(size / SMALLEST));
 }
 
+function edgeOf(bin) {
+  const size = bin ? SMALLEST * 2 ** (bin - 1) : 0;
+  return size < 1024 ? String(size) : `${size / 1024}k`;
+}
+
 /** Bars by bin, one for each of the series. */
 class Histogram {
   constructor(node, largest, series) {
@@ -65,7 +73,7 @@ class Histogram {
         stack.append(bar);
         own.push(bar);
       }
-      column.append(stack, make("span", "tick", bin ? grouped(SMALLEST * 2 ** (bin - 1)) : "0"));
+      column.append(stack, make("span", "tick", edgeOf(bin)));
       node.append(column);
       this.bars.push(own);
     }

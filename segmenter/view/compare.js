@@ -41,7 +41,7 @@ function makeCell(cut, which, { chunk, number, opens, closes }, text) {
     cell.append(head);
   }
   const body = make("p", "run");
-  const sentence = make("span", "sentence");
+  const sentence = make("span", isAligned.test(text) ? "sentence aligned" : "sentence");
   fillSentence(sentence, text);
   body.append(sentence);
   cell.append(body);

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
@@ -34,7 +33,7 @@ def show_result(console: Console, result: Segmentation) -> None:
     )
     console.print(Text.assemble((_plain(name), "bold"), "  " if name else "", (about, "dim")))
     if result.scored.any():
-        console.print(sparkline(result, max(1, console.width - 1)))
+        console.print(sparkline(result, console.width))
     console.print()
     show_chunks(console, result.chunks)
 
@@ -51,26 +50,21 @@ def show_chunks(console: Console, chunks: Sequence[Chunk]) -> None:
 
 
 def sparkline(result: Segmentation, width: int) -> Text:
-    """Draw the probabilities of a document as one line of bars, those of the boundaries in another colour.
+    """Draw the probabilities of a document as a bar a gap that was scored, boundaries in another colour.
 
     :param result: The result.
     :param width: Most characters there may be. Where there are more gaps, each bar is the highest of several.
-    :return: The line; a gap that was not scored is blank.
+    :return: The line.
     """
-    cut = np.zeros(len(result.probabilities), np.bool_)
-    cut[np.array(result.boundaries, dtype=np.int64) - 1] = True
+    gaps = np.flatnonzero(result.scored)
+    chances, cut = result.probabilities[gaps], np.isin(gaps + 1, result.boundaries)
     line = Text(no_wrap=True)
-    columns = min(width, len(cut))
-    parts = (np.array_split(values, columns) for values in (result.probabilities, result.scored, cut))
-    for chances, scored, cuts in zip(*parts, strict=True):
-        line.append(_bar(chances, scored), style=_CUT if cuts.any() else "dim")
+    for number in np.array_split(np.arange(len(gaps)), max(1, min(width, len(gaps)))):
+        if not len(number):
+            break
+        height = int(chances[number].max() * len(_BARS))
+        line.append(_BARS[min(height, len(_BARS) - 1)], style=_CUT if cut[number].any() else "dim")
     return line
-
-
-def _bar(chances: NDArray[np.float32], scored: NDArray[np.bool_]) -> str:
-    if not scored.any():
-        return " "
-    return _BARS[min(len(_BARS) - 1, int(chances.max() * len(_BARS)))]
 
 
 def _drawn(chunk: Chunk) -> RenderableType:

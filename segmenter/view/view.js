@@ -34,11 +34,15 @@ let current = -1;
 
 // ---- The text
 
+const heads = new WeakMap(); // What stands above each chunk: kept, since reading it from the page takes longer.
+
 function makeChunk() {
   const chunk = make("section", "chunk");
   const head = make("header", "head");
-  head.append(make("span", "number"), make("span", "size"));
+  const parts = [make("span", "number"), make("span", "size")];
+  head.append(...parts);
   chunk.append(head);
+  heads.set(chunk, { parts, number: -1, size: -1 });
   return chunk;
 }
 
@@ -66,14 +70,14 @@ function build() {
     const gap = number - 1;
     const opens = paragraphs.has(number) || titles.get(number);
     if (!run || opens || line || length === LONGEST_RUN) {
-      run = make("p", opens || !line ? "run" : "run line");
+      run = make("p", opens || !line ? "run" : "run tight");
       chunk.append(run);
       length = 0;
       if (number) startsRun[gap] = 1;
     }
     if (number && (isCandidate[gap] || isForced[gap] || isTrue[gap])) run.append(makeGap(gap));
     if (titles.get(number)) run.append(make("span", "title", titles.get(number)));
-    const sentence = make("span", "sentence");
+    const sentence = make("span", isAligned.test(text) ? "sentence aligned" : "sentence");
     fillSentence(sentence, text);
     run.append(sentence);
     if (data.glue) run.append(data.glue);
@@ -165,9 +169,11 @@ function showFigures() {
   const sizes = sizesNow();
   let chunk = article.firstElementChild;
   sizes.forEach((size, i) => {
-    const [number, tokens] = chunk.firstElementChild.children;
-    write(number, String(i + 1));
-    write(tokens, counted(size, "token", "tokens"));
+    const shown = heads.get(chunk);
+    if (shown.number !== i) shown.parts[0].textContent = i + 1;
+    if (shown.size !== size) shown.parts[1].textContent = counted(size, "token", "tokens");
+    shown.number = i;
+    shown.size = size;
     chunk = chunk.nextElementSibling;
   });
   write(at("chunks"), grouped(sizes.length));
@@ -422,8 +428,8 @@ function listen() {
 
 const histogram = new Histogram(at("bars"), before[n], 1);
 write(at("name"), data.name);
-write(at("about"), [counted(n, "sentence", "sentences"), counted(before[n], "token", "tokens"), `${grouped(candidates.length)} of ${counted(nGaps, "gap", "gaps")} scored`].join(" · "));
-write(at("hint"), candidates.length ? "Point at a number between two sentences." : "No gap of this text was scored.");
+write(at("about"), [counted(n, "sentence", "sentences"), counted(before[n], "token", "tokens"), `${grouped(candidates.length)} of ${counted(nGaps, "gap", "gaps")} may be cut`].join(" · "));
+write(at("hint"), candidates.length ? "Point at a number between two sentences." : "The model has nothing to say about this text.");
 write(at("strip-names"), data.labels ? "chunks above, sections of the file below" : "chunks");
 if (data.labels) {
   at("scores").hidden = false;
