@@ -37,6 +37,9 @@ def make_chunks(
         count = piece.token_count
         if count is None:
             count = token_counts[index] if token_counts is not None else 0
+        source = piece.start, piece.end
+        if document.source_map is not None:
+            source = document.source_map.span(*source)
         chunks.append(
             Chunk(
                 text=text,
@@ -50,6 +53,8 @@ def make_chunks(
                 document_id=document.id,
                 context=piece.context,
                 fingerprint=fingerprint,
+                source_start=source[0],
+                source_end=source[1],
             )
         )
     return tuple(chunks)

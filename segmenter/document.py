@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from segmenter.source_map import SourceMap
+
 __all__ = ["Block", "Chunk", "Context", "Document", "Section", "Sentence", "digest"]
 
 
@@ -48,6 +50,7 @@ class Document:
     :ivar sections: Its headings, in order.
     :ivar blocks: What should stay whole, in order, without overlap.
     :ivar paragraphs: Offsets at which paragraphs start, where they are known; None: blank lines say it.
+    :ivar source_map: Where its text stands in what it was taken out of; None: it is the source.
     """
 
     text: str
@@ -56,6 +59,7 @@ class Document:
     sections: tuple[Section, ...] = ()
     blocks: tuple[Block, ...] = ()
     paragraphs: tuple[int, ...] | None = None
+    source_map: SourceMap | None = None
 
     def path_at(self, offset: int) -> tuple[str, ...]:
         """The headings that a place stands under.
@@ -128,6 +132,9 @@ class Chunk:
     :ivar document_id: The document's.
     :ivar context: What was added to it for the embedder.
     :ivar fingerprint: Of the settings that cut it: other settings, another fingerprint. Hexadecimal.
+    :ivar source_start: Offset of its first character in what the document's text was taken out of, such as an
+        HTML file with its tags; ``start`` where the text is the source, or if left out.
+    :ivar source_end: Offset behind its last character there.
     """
 
     text: str
@@ -141,6 +148,14 @@ class Chunk:
     document_id: str | None = None
     context: Context = Context()
     fingerprint: str = ""
+    source_start: int = -1
+    source_end: int = -1
+
+    def __post_init__(self) -> None:
+        if self.source_start < 0:
+            object.__setattr__(self, "source_start", self.start)
+        if self.source_end < 0:
+            object.__setattr__(self, "source_end", self.end)
 
     @property
     def embed_text(self) -> str:
@@ -161,7 +176,7 @@ class Chunk:
         """All of it as plain values, for a line of JSON.
 
         :return: ``id``, ``doc``, ``index``, ``start``, ``end``, ``text``, ``token_count``, ``probability``,
-            ``section``, ``page``, ``context`` and ``fingerprint``.
+            ``section``, ``page``, ``context``, ``fingerprint``, ``source_start`` and ``source_end``.
         """
         context = {"header": self.context.header, "before": self.context.before, "after": self.context.after}
         return {
@@ -177,6 +192,8 @@ class Chunk:
             "page": self.page,
             "context": context,
             "fingerprint": self.fingerprint,
+            "source_start": self.source_start,
+            "source_end": self.source_end,
         }
 
 

@@ -56,6 +56,7 @@ def _join(left: Chunk, right: Chunk) -> Chunk:
     offset = _first(left)
     start, end = min(left.start, right.start), max(left.end, right.end)
     leading = min(left, right, key=lambda chunk: chunk.start)
+    trailing = max(left, right, key=lambda chunk: chunk.end)
     return replace(
         leading,
         text=source[start - offset : end - offset],
@@ -64,4 +65,5 @@ def _join(left: Chunk, right: Chunk) -> Chunk:
         token_count=left.token_count + right.token_count,
         context=Context(leading.context.header, source[: start - offset], source[end - offset :]),
         fingerprint=left.fingerprint if left.fingerprint == right.fingerprint else "",
+        source_end=trailing.source_end,
     )

@@ -14,10 +14,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from segmenter.document import Block, Document, Section
+from segmenter.extraction import extract
 from segmenter.reading.markdown import front_matter, markdown_headings
 from segmenter.reading.sections import split_lines
 
-__all__ = ["from_markdown", "make_sections"]
+__all__ = ["from_html", "from_markdown", "make_sections"]
 
 _MARKDOWN = MarkdownIt("commonmark").enable("table").disable("inline")
 _ITEMS = {
@@ -64,6 +65,34 @@ def from_markdown(text: str, *, id: str | None = None, title: str | None = None)
         sections=sections,
         blocks=tuple(blocks),
         paragraphs=tuple(sorted(starts)),
+    )
+
+
+def from_html(source: str, *, id: str | None = None, title: str | None = None) -> Document:  # noqa: A002
+    """Take the text out of HTML as a reader sees it, and its structure.
+
+    Headings start sections. Tables, lists and ``pre`` are blocks, but for those that only place other things:
+    that have headings in them, or are tables with tables in them or with one column and no header. Other
+    elements that start a new line are paragraphs. Scripts, styles, templates, ``nav`` and the head are left
+    out. Each chunk says where it stands in the source: ``source[chunk.source_start : chunk.source_end]``.
+
+    :param source: HTML, however broken.
+    :param id: Names the document.
+    :param title: What a reader would call it; None: its ``title``, else its only ``h1``.
+    :return: The document, whose text has no tags.
+    """
+    found = extract(source)
+    if title is None:
+        highest = [name for _, _, level, name in found.headings if level == 1]
+        title = found.title or (highest[0] if len(highest) == 1 else None)
+    return Document(
+        text=found.text,
+        id=id,
+        title=title,
+        sections=make_sections(found.headings, found.text),
+        blocks=tuple(found.blocks),
+        paragraphs=tuple(found.paragraphs),
+        source_map=found.source_map,
     )
 
 

@@ -2,7 +2,6 @@
 
 import re
 import warnings
-from enum import IntEnum
 
 from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning
 from bs4.element import CData, NavigableString, PageElement, Tag
@@ -10,37 +9,13 @@ from bs4.exceptions import ParserRejectedMarkup
 
 from segmenter.errors import InputError
 from segmenter.labelled import LabelledDocument
+from segmenter.reading.elements import BLOCKS, GAPS, HEADINGS, LEFT_OUT, LINK_SIGNS, Gap
 from segmenter.reading.sections import Section, join
 
 __all__ = ["read_html"]
 
-# All of a head that has text. Not the head itself, whose end tag may be missing, which puts the body in it.
-_LEFT_OUT = frozenset(["title", "script", "style", "template", "noscript", "nav"])
-_HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_BLOCKS = frozenset(
-    re.findall(
-        r"\w+",
-        """address article aside blockquote body caption center dd details dialog dir div dl dt fieldset
-        figcaption figure footer form header hgroup hr html legend li main menu ol optgroup option p pre
-        search section summary table td th tr ul""",
-    )
-)
-
 # As HTML has it; str.split would take no-break spaces too.
 _SPACE = re.compile(r"[ \t\n\r\f]+")
-
-
-class _Gap(IntEnum):
-    """What parts two pieces of text; where several would, the greatest does."""
-
-    NONE = 0
-    SPACE = 1
-    CELL = 2
-    LINE = 3
-    BLOCK = 4
-
-
-_GAPS = {_Gap.NONE: "", _Gap.SPACE: " ", _Gap.CELL: "\t", _Gap.LINE: "\n", _Gap.BLOCK: "\n\n"}
 
 
 def read_html(content: bytes, name: str) -> LabelledDocument:
@@ -76,7 +51,7 @@ class _Reader:
         self._heading: list[str] | None = None  # the text of the heading that is open
         self._heading_level = 1
         self._out: list[str] = []
-        self._gap = _Gap.NONE
+        self._gap = Gap.NONE
         self._in_pre = self._in_cell = 0
         self._layouts: list[bool] = []  # of each table that is open, whether it only places things
 
@@ -93,7 +68,7 @@ class _Reader:
             if isinstance(node, Tag):
                 if is_end:
                     self._close(node)
-                elif node.name not in _LEFT_OUT:
+                elif node.name not in LEFT_OUT:
                     self._open(node)
                     stack.append((node, True))
                     stack.extend((child, False) for child in reversed(node.contents))
@@ -104,22 +79,22 @@ class _Reader:
         return self._sections
 
     def _open(self, tag: Tag) -> None:
-        if tag.name in _BLOCKS or tag.name in _HEADINGS:
+        if tag.name in BLOCKS or tag.name in HEADINGS:
             self._end_heading()
-        if tag.name in _HEADINGS:
-            self._heading, self._heading_level = [], _HEADINGS[tag.name]
+        if tag.name in HEADINGS:
+            self._heading, self._heading_level = [], HEADINGS[tag.name]
         if tag.name == "table":
-            self._layouts.append(tag.find([*_HEADINGS, "table"]) is not None)
+            self._layouts.append(tag.find([*HEADINGS, "table"]) is not None)
         self._part(tag)
         if tag.name == "br":
             if self._heading is not None:
                 self._heading.append(" ")
-            self._part_by(_Gap.BLOCK if self._gap == _Gap.LINE else _Gap.LINE)
+            self._part_by(Gap.BLOCK if self._gap == Gap.LINE else Gap.LINE)
         self._in_cell += self._is_cell(tag)
         self._in_pre += tag.name == "pre"
 
     def _close(self, tag: Tag) -> None:
-        if tag.name in _HEADINGS:
+        if tag.name in HEADINGS:
             self._end_heading()
             self._heading = None  # A heading that holds only a picture says nothing.
         self._in_pre -= tag.name == "pre"
@@ -134,13 +109,13 @@ class _Reader:
     def _part(self, tag: Tag) -> None:
         """Part what is before a tag from what is after it."""
         if self._is_cell(tag):
-            self._part_by(_Gap.CELL)
+            self._part_by(Gap.CELL)
         elif tag.name == "tr" and self._layouts[-1:] == [False]:
-            self._part_by(_Gap.LINE)
-        elif tag.name in _BLOCKS:
-            self._part_by(_Gap.SPACE if self._in_cell else _Gap.BLOCK)
+            self._part_by(Gap.LINE)
+        elif tag.name in BLOCKS:
+            self._part_by(Gap.SPACE if self._in_cell else Gap.BLOCK)
 
-    def _part_by(self, gap: _Gap) -> None:
+    def _part_by(self, gap: Gap) -> None:
         self._gap = max(self._gap, gap)
 
     def _text(self, text: str) -> None:
@@ -151,22 +126,21 @@ class _Reader:
         else:
             text = _SPACE.sub(" ", text)
             if text.startswith(" "):
-                self._part_by(_Gap.SPACE)
+                self._part_by(Gap.SPACE)
             if text.strip(" "):
                 self._write(text.strip(" "))
             if text.endswith(" "):
-                self._part_by(_Gap.SPACE)
+                self._part_by(Gap.SPACE)
 
     def _write(self, text: str) -> None:
         if self._out:
-            self._out.append(_GAPS[self._gap])
+            self._out.append(GAPS[self._gap])
         self._out.append(text)
-        self._gap = _Gap.NONE
+        self._gap = Gap.NONE
 
     def _end_heading(self) -> None:
         """End the heading that is open: at its end tag, or at a block if that was forgotten."""
-        # The signs are links to the heading, by Sphinx and rustdoc.
-        title = " ".join("".join(self._heading or ()).split()).strip("¶§ ")
+        title = " ".join("".join(self._heading or ()).split()).strip(LINK_SIGNS)
         if not title:
             return
         self._end_section()
@@ -174,4 +148,4 @@ class _Reader:
 
     def _end_section(self) -> None:
         self._sections.append(Section.from_text(self._title, self._level, "".join(self._out)))
-        self._out, self._gap = [], _Gap.NONE
+        self._out, self._gap = [], Gap.NONE
