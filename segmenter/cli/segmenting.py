@@ -100,9 +100,9 @@ def segment(
 ) -> None:
     """Cut texts into chunks.
 
-    jsonl prints one object a chunk: id, doc, index, start, end, text, token_count, probability (of the
-    boundary that opens it; null for the first), section, page, context (header, before, after: what goes
-    to an embedder beside the text), fingerprint (of the settings).
+    jsonl prints one object a chunk: doc_id, chunk_index, start, end, text, token_count, probability (of the
+    boundary that opens it; null for the first), title, section, page, context (header, before, after: what
+    goes to an embedder beside the text), chunk_id, fingerprint (of the settings).
 
     Example: segmenter segment report.txt --max-tokens 256 --format jsonl
     """
