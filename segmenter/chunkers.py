@@ -7,7 +7,8 @@
 """
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, Protocol
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,9 +120,16 @@ class TopicChunker:
         config: ChunkConfig | None = None,
         tokenizer: TextTokenizer | None = None,
     ) -> None:
-        self._segmenter = segmenter
-        self._config = config
-        self._counter = None if tokenizer is None else counter_of(tokenizer)
+        self.segmenter = segmenter
+        self.config = config or ChunkConfig()
+        self.counter = None if tokenizer is None else counter_of(tokenizer)
+
+    def identity(self) -> dict[str, Any]:
+        """What its cuts depend on.
+
+        :return: That of the segmenter, and how it cuts; values that JSON can hold.
+        """
+        return {"chunker": "topic", **self.segmenter.identity(), **_settings(self.config, self.counter)}
 
     def chunk(self, text: str | Document) -> tuple[Chunk, ...]:
         """Cut a document.
@@ -141,7 +149,7 @@ class TopicChunker:
         :yield: The chunks of each.
         """
         for result in self.segment_many(texts, show_progress=show_progress):
-            with self._segmenter.profile.stage("decoding"):
+            with self.segmenter.profile.stage("decoding"):
                 chunks = result.chunks
             yield chunks
 
@@ -154,8 +162,8 @@ class TopicChunker:
         :param show_progress: Whether to show a bar on the standard error.
         :return: The result of each.
         """
-        return self._segmenter.segment_many(
-            texts, chunks=self._config, tokenizer=self._counter, show_progress=show_progress
+        return self.segmenter.segment_many(
+            texts, chunks=self.config, tokenizer=self.counter, show_progress=show_progress
         )
 
 
@@ -199,6 +207,20 @@ class FixedSizeChunker(_OneByOne):
             self._counter = counter_of(shipped_tokenizer() if tokenizer is None else tokenizer)
         name = self._counter.name if self._counter else ""
         self._fingerprint = digest("fixed", size, self._overlap, unit, style, name, header)
+
+    def identity(self) -> dict[str, Any]:
+        """What its cuts depend on.
+
+        :return: Values that JSON can hold.
+        """
+        return {
+            "chunker": self._unit,
+            "size": self._size,
+            "overlap": self._overlap,
+            "style": self._style,
+            "header": self._header,
+            "tokenizer": self._counter.name if self._counter else None,
+        }
 
     def _cut(self, document: Document) -> tuple[Chunk, ...]:
         text = document.text
@@ -269,6 +291,13 @@ class GapChunker(_OneByOne):
     def name(self) -> str:
         """Tells its settings from others, in fingerprints."""
         return f"{type(self).__name__} {type(self._splitter).__name__}"
+
+    def identity(self) -> dict[str, Any]:
+        """What its cuts depend on.
+
+        :return: Its name and how it cuts; values that JSON can hold.
+        """
+        return {"chunker": self.name, **_settings(self._config, self._counter)}
 
     def _cut(self, document: Document) -> tuple[Chunk, ...]:
         sentences = tuple(split_document(document, self._splitter))
@@ -345,6 +374,13 @@ class ParagraphChunker(GapChunker):
 class WholeDocument(_OneByOne):
     """Does not cut, to see what cutting is worth."""
 
+    def identity(self) -> dict[str, Any]:
+        """What its cuts depend on.
+
+        :return: Values that JSON can hold.
+        """
+        return {"chunker": "whole"}
+
     def _cut(self, document: Document) -> tuple[Chunk, ...]:
         pieces = [Piece(0, len(document.text))] if document.text else []
         return make_chunks(document, pieces, fingerprint=digest("whole"))
@@ -364,6 +400,12 @@ def pack(sizes: Iterable[int], most: int) -> NDArray[np.bool_]:
         total = size if is_new else total + size
         flags.append(is_new)
     return np.array(flags, dtype=np.bool_)
+
+
+def _settings(config: ChunkConfig, counter: Counter | None) -> dict[str, Any]:
+    """Limits and context, and the tokenizer where it matters; None: the model's."""
+    name = counter.name if counter and config.counts_tokens else None
+    return {**asdict(config), "tokenizer": name}
 
 
 def _overlap(overlap: float, size: int) -> int:

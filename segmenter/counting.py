@@ -95,6 +95,10 @@ class _FastCounter:
         if unknown is None and type(self._tokenizer.model).__name__ == "Unigram":
             self._unknown = _unigram_unknown(self._tokenizer)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without what it has worked out since, so that what is sent is always the same.
+        return _FastCounter, (self._tokenizer,)
+
     @cached_property
     def name(self) -> str:
         return digest(self._tokenizer.to_str())

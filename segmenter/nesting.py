@@ -150,7 +150,9 @@ class _Nesting:
         starts = [0, *(match.end() for match in _LINE_END.finditer(self.source))]
         # `</>` is nothing, and no token: an empty comment of its length keeps the text around it apart.
         readable = self.source.replace("</>", "<!>")
-        for token in tokenize(readable, resolve_references=False, capture_source=True, capture_attributes=False):
+        for token in tokenize(
+            readable, resolve_references=False, capture_source=True, capture_attributes=False
+        ):
             kind = token.type
             if kind is TokenType.START_TAG:
                 if token.tag in _KNOWN:
@@ -173,7 +175,9 @@ class _Nesting:
             self.events.append(Event(Kind.REFERENCE, data, start, start + len(token.source or "")))
             return
         lines = data.count("\n")  # Of the source, where \r\n is one too.
-        end = starts[token.line - 1 + lines] + len(data) - data.rfind("\n") - 1 if lines else start + len(data)
+        end = (
+            starts[token.line - 1 + lines] + len(data) - data.rfind("\n") - 1 if lines else start + len(data)
+        )
         self.events.append(Event(Kind.TEXT, "", start, end))
 
     def _start(self, name: str) -> None:

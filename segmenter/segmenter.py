@@ -70,7 +70,8 @@ class Segmenter:
         self._groups = GroupScorer(checkpoint, scorer, self._preparer, batch_tokens, self._profile)
         self._runs_with = runs_with
         self._options = sentences, batch_tokens
-        self._counter = counter_of(checkpoint.vocabulary)
+        self.counter = counter_of(checkpoint.vocabulary)
+        """Counts tokens as the model has them."""
 
     @classmethod
     def from_pretrained(
@@ -253,16 +254,37 @@ class Segmenter:
             else:
                 yield self._result(document, probabilities)
 
-    def as_map(self, *, text_column: str = "text", id_column: str = "id", flatten: bool = False) -> ChunkMap:
+    def as_map(
+        self,
+        *,
+        chunks: ChunkConfig | None = None,
+        tokenizer: TextTokenizer | None = None,
+        text_column: str = "text",
+        id_column: str = "id",
+        title_column: str = "title",
+        flatten: bool = False,
+    ) -> ChunkMap:
         """A function for ``datasets``: ``dataset.map(segmenter.as_map(), batched=True)``.
 
+        :param chunks: How to cut; None: at the threshold, without limits.
+        :param tokenizer: What its sizes are in, as :meth:`Segmentation.rechunk` takes it.
         :param text_column: Column with the texts; a null gives no chunks.
-        :param id_column: Column with an id a row, for ``flatten``.
+        :param id_column: Column with an id a row, which ``flatten`` needs.
+        :param title_column: Column with the titles, which ``{document}`` in a header becomes.
         :param flatten: Whether to give a row a chunk, in place of one list column ``chunks`` a row. Give
             ``remove_columns=dataset.column_names`` too.
         :return: The function, which ``datasets`` knows again for its cache.
+        :raises ConfigError: If it is not a tokenizer.
         """
-        return ChunkMap(self, text_column, id_column, flatten)
+        return ChunkMap(
+            self,
+            chunks,
+            None if tokenizer is None else counter_of(tokenizer),
+            text_column=text_column,
+            id_column=id_column,
+            title_column=title_column,
+            flatten=flatten,
+        )
 
     def predict(
         self, sentences: Sequence[str], paragraphs: Sequence[int] | None = None
@@ -328,7 +350,7 @@ class Segmenter:
             trimmed_gaps=int(np.count_nonzero(windows.trimmed)),
             threshold=self.config.threshold_for(document.at_breaks),
             model=self._fingerprint,
-            counter=self._counter,
+            counter=self.counter,
         )
 
     @cached_property

@@ -71,7 +71,7 @@ def test_standard_input_and_threshold(tiny_folder: Path) -> None:
         done = run(
             "segment", "-", "--model", tiny_folder, "--format", "jsonl", "--threshold", threshold, stdin=text
         )
-        assert [row["doc"] for row in rows(done.stdout)] == ["-"] * n_chunks
+        assert [row["doc_id"] for row in rows(done.stdout)] == ["-"] * n_chunks
 
 
 def test_boundaries_is_one_line_a_gap(tiny: Segmenter, tiny_folder: Path, examples: dict[str, str]) -> None:
@@ -156,7 +156,7 @@ def test_a_bad_file_does_not_lose_the_good_ones(tiny_folder: Path, tmp_path: Pat
     good.write_text("The harbour is old.")
     bad.write_bytes(b"\xff\xfe\xfa")
     done = run("segment", bad, good, tmp_path / "none", good, "--model", tiny_folder, "--format", "jsonl")
-    assert [row["doc"] for row in rows(done.stdout)] == [str(good)] * 2
+    assert [row["doc_id"] for row in rows(done.stdout)] == [str(good)] * 2
     assert done.returncode == 2
     assert len(done.stderr.decode().splitlines()) == 2
 

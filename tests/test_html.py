@@ -146,7 +146,9 @@ def test_chunks_say_where_they_are_in_the_source() -> None:
     document = from_html(PAGE)
     chunks = ParagraphChunker().chunk(document)
     shown = [PAGE[chunk.source_start : chunk.source_end] for chunk in chunks]
-    assert shown[0].startswith('Handbook<a href="#h">¶</a></h1>\n<h2>Care</H2>\n<P>Flush   the group\nhead. Oils &quot;')
+    assert shown[0].startswith(
+        'Handbook<a href="#h">¶</a></h1>\n<h2>Care</H2>\n<P>Flush   the group\nhead. Oils &quot;'
+    )
     assert shown[0].endswith("bitter.&nbsp;Do it.")
     assert shown[1:3] == ["Gulls<br>slept", "3 < 4, </>&#x1F642;"]
     assert shown[-2:] == ["  knot:\n    twice &lt;<b>b</b>&gt;", "Quoted."]
@@ -170,7 +172,9 @@ def test_any_tags_at_all(source: str, size: int, unit: str) -> None:
         assert left.end <= right.start
     for block in document.blocks:
         assert block.start < block.end
-        assert list(block.items) == sorted({place for place in block.items if block.start < place < block.end})
+        assert list(block.items) == sorted(
+            {place for place in block.items if block.start < place < block.end}
+        )
         assert document.text[block.start :].startswith(block.head)
         inside = {section.start for section in document.sections}
         assert not any(block.start <= place < block.end for place in inside)
@@ -180,7 +184,14 @@ def test_any_tags_at_all(source: str, size: int, unit: str) -> None:
     assert all(sentence.text.strip() for sentence in sentences)
 
 
-INLINE = ["Fog came in.", "Boats <b>wait</b>ed.", "A &lt; B &amp; c.", "caf&eacute; <i>x</i>y", "世界。", "<!-- no -->z"]
+INLINE = [
+    "Fog came in.",
+    "Boats <b>wait</b>ed.",
+    "A &lt; B &amp; c.",
+    "caf&eacute; <i>x</i>y",
+    "世界。",
+    "<!-- no -->z",
+]
 
 
 @MANY
@@ -190,7 +201,9 @@ def test_the_source_of_a_chunk_holds_its_text(data: st.DataObject, size: int) ->
     for _ in range(data.draw(st.integers(1, 6))):
         inside = " ".join(data.draw(st.lists(st.sampled_from(INLINE), min_size=1, max_size=4)))
         open_, close = data.draw(
-            st.sampled_from([("<p>", ""), ("<h2>", "</h2>\n"), ("<ul><li>", "</ul>"), ("<div><p>", "</div>\n")])
+            st.sampled_from(
+                [("<p>", ""), ("<h2>", "</h2>\n"), ("<ul><li>", "</ul>"), ("<div><p>", "</div>\n")]
+            )
         )
         source += open_ + inside + close
     document = from_html(source)
@@ -277,16 +290,26 @@ def test_a_table_that_is_too_long_is_cut_between_rows_and_its_header_repeated() 
 # The same document in two formats.
 
 WORDS = ["harbour", "rope", "bread", "lantern", "gull", "oven", "tide", "barley", "öre", "naïve"]
-SENTENCES = st.lists(st.sampled_from(WORDS), min_size=3, max_size=6).map(lambda w: " ".join(w).capitalize() + ".")
+SENTENCES = st.lists(st.sampled_from(WORDS), min_size=3, max_size=6).map(
+    lambda w: " ".join(w).capitalize() + "."
+)
 PARAGRAPHS = st.lists(SENTENCES, min_size=1, max_size=4).map(" ".join)
 TABLES = st.lists(st.tuples(*[st.sampled_from(WORDS)] * 2), min_size=2, max_size=5).map(
     lambda rows: "\n".join(["| a | b |", "|---|---|", *(f"| {x} | {y} |" for x, y in rows)])
 )
-LISTS = st.lists(SENTENCES, min_size=1, max_size=4).map(lambda items: "\n".join(f"- {item}" for item in items))
-CODE = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(lambda lines: "\n".join(["```", *lines, "```"]))
-HEADINGS = st.tuples(st.integers(1, 3), st.sampled_from(WORDS)).map(lambda found: f"{'#' * found[0]} {found[1]}")
+LISTS = st.lists(SENTENCES, min_size=1, max_size=4).map(
+    lambda items: "\n".join(f"- {item}" for item in items)
+)
+CODE = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(
+    lambda lines: "\n".join(["```", *lines, "```"])
+)
+HEADINGS = st.tuples(st.integers(1, 3), st.sampled_from(WORDS)).map(
+    lambda found: f"{'#' * found[0]} {found[1]}"
+)
 QUOTES = PARAGRAPHS.map(lambda text: f"> {text}")
-MARKDOWN = st.lists(st.one_of(PARAGRAPHS, PARAGRAPHS, TABLES, LISTS, CODE, HEADINGS, QUOTES), min_size=1, max_size=12)
+MARKDOWN = st.lists(
+    st.one_of(PARAGRAPHS, PARAGRAPHS, TABLES, LISTS, CODE, HEADINGS, QUOTES), min_size=1, max_size=12
+)
 RENDER = MarkdownIt("commonmark").enable("table").render
 
 
@@ -329,7 +352,9 @@ def test_a_manual_in_two_formats_is_cut_alike(examples: dict[str, str]) -> None:
 
 
 def test_wrapped_and_flowing_html_have_the_same_boundaries(tiny: Segmenter, examples: dict[str, str]) -> None:
-    flowing = "".join(f"<p>{html.escape(' '.join(part.split()))}</p>" for part in examples["harbour.txt"].split("\n\n"))
+    flowing = "".join(
+        f"<p>{html.escape(' '.join(part.split()))}</p>" for part in examples["harbour.txt"].split("\n\n")
+    )
     wrapped = flowing.replace(" ", "\n   ")
     first, second = (tiny.segment(from_html(text)) for text in (flowing, wrapped))
     assert first.text == second.text

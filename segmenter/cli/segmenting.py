@@ -111,9 +111,10 @@ def segment(
     """Cut texts into chunks.
 
     On a terminal the chunks have colours, under a sparkline of the probabilities; in a pipe they are plain.
-    jsonl prints one object a chunk: id, doc, index, start, end, text, token_count, probability (of the
-    boundary that opens it; null for the first), section, page, context (header, before, after: what goes
-    to an embedder beside the text), fingerprint (of the settings).
+    jsonl prints one object a chunk: doc_id, chunk_index, start, end, text, token_count, probability (of the
+    boundary that opens it; null for the first), title, section, page, context (header, before, after: what
+    goes to an embedder beside the text), chunk_id, fingerprint (of the settings),
+    source_start and source_end (its place in an HTML file; else those of start and end).
 
     Example: segmenter segment report.txt --max-tokens 256 --format jsonl
     """
