@@ -90,6 +90,7 @@ def test_the_wheel_carries_the_model_and_runs_anywhere(tmp_path: Path) -> None:
     for arguments, expected in (
         (["info"], str(tmp_path / "site" / "segmenter" / "shipped")),
         (["segment", "sample.txt"], "The harbour is old. Fog is common."),
+        (["view", "sample.txt", "-o", "out.html"], "wrote out.html"),
     ):
         done = subprocess.run(
             [sys.executable, "-m", "segmenter", *arguments],
