@@ -129,6 +129,7 @@ def test_what_is_built_runs_in_a_clean_environment(pattern: str, built: Path, tm
     ]
     assert "".join(row["text"] for row in rows) == sample
     assert len(rows) == 2
+    assert "wrote out.html" in run("segmenter", "view", "sample.txt", "-o", "out.html")
     assert "1 documents" in run("segmenter", "corpus", "sample.txt", "--output", "chunks", "--quiet")
     short = ("--max-steps", "1", "--batch-tokens", "256")
     assert "wrote mine" in run("segmenter", "train", "--train", "handbook", "--output", "mine", *short)

@@ -219,6 +219,7 @@ def test_a_figure_has_a_line_for_every_scored_gap(tmp_path: Path) -> None:
     for suffix in ("pdf", "svg", "png"):
         figure.savefig(tmp_path / f"figure.{suffix}")
         assert (tmp_path / f"figure.{suffix}").stat().st_size > 1000
+    assert {"chunks", "sections"} == {text.get_text() for text in axes.texts} - {"threshold 0.50"}
     with pytest.raises(InputError, match="got boundary 4, expected 1 to 3"):
         plot(result, boundaries=[4])
 

@@ -64,7 +64,7 @@ def plot(
     axes.annotate(
         f"threshold {result.threshold:.2f}",
         (1, result.threshold),
-        (2, 0),
+        (3, 0),
         xycoords=("axes fraction", "data"),
         textcoords="offset points",
         va="center",
@@ -72,18 +72,22 @@ def plot(
         color=_CUT,
     )
     rows = [result.boundaries] if boundaries is None else [result.boundaries, sorted(boundaries)]
-    for row, (starts, color) in enumerate(zip(rows, (_CUT, _LABEL), strict=False)):
-        _draw_strip(axes, [0, *starts, n_sentences], row, color)
+    for row, (starts, kind) in enumerate(zip(rows, (("chunks", _CUT), ("sections", _LABEL)), strict=False)):
+        _draw_strip(axes, [0, *starts, n_sentences], row, kind)
     axes.set(xlim=(0, max(1, n_sentences)), ylim=(0, 1), ylabel="P(boundary)", xlabel="sentence")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.tick_params(axis="x", pad=5 + 8 * len(rows), length=0)
+    axes.tick_params(labelsize="small")
+    axes.tick_params(axis="x", pad=4 + 9 * len(rows), length=0)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 
-def _draw_strip(axes: "Axes", edges: Sequence[int], row: int, color: str) -> None:
+def _draw_strip(axes: "Axes", edges: Sequence[int], row: int, kind: tuple[str, str]) -> None:
     """Draw stretches of sentences as a strip below the axis, in two shades in turn."""
+    name, color = kind
     bottom, top = (-_STRIP * (row + share) for share in (0.85, 0.25))
+    place = (1.005, (bottom + top) / 2)
+    axes.text(*place, name, color=color, fontsize="x-small", va="center", transform=axes.transAxes)
     for index, (start, end) in enumerate(pairwise(edges)):
         axes.fill_between(
             [start, end],

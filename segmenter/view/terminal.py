@@ -28,9 +28,8 @@ def show_result(console: Console, result: Segmentation) -> None:
     :param result: The result.
     """
     name = result.document.id or ""
-    about = (
-        f"{len(result.chunks)} chunks, {len(result.sentences)} sentences, threshold {result.threshold:.2f}"
-    )
+    counts = (_counted(len(result.chunks), "chunk"), _counted(len(result.sentences), "sentence"))
+    about = ", ".join([*counts, f"threshold {result.threshold:.2f}"])
     console.print(Text.assemble((_plain(name), "bold"), "  " if name else "", (about, "dim")))
     if result.scored.any():
         console.print(sparkline(result, console.width))
@@ -82,6 +81,7 @@ class _Barred:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         for line in Text(self._text, tab_size=4).wrap(console, max(1, options.max_width - 2)):
+            line.rstrip()
             yield Text.assemble(("▌ ", self._style), line)
 
 
@@ -95,6 +95,10 @@ def _facts(chunk: Chunk) -> Iterator[str]:
         yield f"page {chunk.page}"
     if chunk.section:
         yield _plain(" > ".join(chunk.section))
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _plain(text: str) -> str:
