@@ -268,17 +268,17 @@ def write_poison(folder: Path) -> tuple[Path, list[Document]]:
     return path, [one for one in found if one.text != "poison"]
 
 
-@pytest.mark.parametrize("tokenizer", [PickyTokenizer(), DeadlyTokenizer()])
+@pytest.mark.parametrize("count", [PickyTokenizer(), DeadlyTokenizer()])
 @pytest.mark.parametrize("needs_model", [False, True])
 def test_a_document_that_cannot_be_cut_costs_only_itself(
-    tiny: Segmenter, tmp_path: Path, tokenizer: Callable[[str], int], needs_model: bool
+    tiny: Segmenter, tmp_path: Path, count: Callable[[str], int], needs_model: bool
 ) -> None:
     path, good = write_poison(tmp_path)
     limits = ChunkConfig(max_tokens=9, neighbours=1)
-    chunker: CorpusChunker = ParagraphChunker(limits, tokenizer)
+    chunker: CorpusChunker = ParagraphChunker(limits, count)
     if needs_model:
-        chunker = TopicChunker(tiny, limits, tokenizer)
-    is_deadly = isinstance(tokenizer, DeadlyTokenizer)
+        chunker = TopicChunker(tiny, limits, count)
+    is_deadly = isinstance(count, DeadlyTokenizer)
     for workers in {1, int(is_deadly)}:
         output = tmp_path / f"out{workers}"
         report = run([path], output, chunker, config(workers=workers, shard_size=5))

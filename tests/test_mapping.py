@@ -64,7 +64,7 @@ def test_a_list_column_a_row(tiny: Segmenter, tmp_path: Path) -> None:
 
 def test_sizes_and_context_too(tiny: Segmenter, tmp_path: Path) -> None:
     settings = {
-        "chunks": ChunkConfig(max_tokens=24, neighbours=1, header="{document}"),
+        "chunks": ChunkConfig(max_tokens=90, neighbours=1, header="{document}"),
         "tokenizer": byte_level_bpe([text for text in TEXTS if text]),
     }
     mapped = tiny.as_map(**settings, title_column="year")

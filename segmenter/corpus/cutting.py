@@ -46,7 +46,7 @@ def chunker_of(given: "CorpusChunker | Segmenter") -> CorpusChunker:
     if hasattr(given, "segment_prepared"):  # By its name: to import the class is to import torch.
         chunker: CorpusChunker = TopicChunker(cast("Segmenter", given))
     elif hasattr(given, "chunk") and hasattr(given, "identity"):
-        chunker = cast("CorpusChunker", given)
+        chunker = given
     else:
         raise ConfigError(
             f"got a {type(given).__name__}, expected a Segmenter, or a cutter with the methods chunk, "
