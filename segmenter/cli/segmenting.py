@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -36,13 +36,13 @@ from segmenter.cli.cutting import (
     TargetTokens,
     Tokenizer,
 )
-from segmenter.errors import InputError
+from segmenter.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from segmenter.document import Chunk, Document
     from segmenter.segmenter import Segmenter
 
-__all__ = ["Encoding", "boundaries", "info", "read_text", "segment"]
+__all__ = ["Encoding", "boundaries", "info", "read_document", "read_text", "segment"]
 
 
 class OutputFormat(StrEnum):
@@ -63,8 +63,11 @@ Sentences = Annotated[
     SentenceChoice | None,
     typer.Option(help="auto: by sentencex. lines: every line is one.", show_default="the checkpoint's"),
 ]
+Kind = Literal["markdown", "html"]
 Encoding = Annotated[str, typer.Option(help="Of the files; a UTF-8 byte order mark is fine.")]
-Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Text files; - is the standard input.")]
+Files = Annotated[
+    list[str], typer.Argument(metavar="FILE...", help="Files of text or HTML; - is the standard input.")
+]
 
 
 @app.command()
@@ -88,6 +91,13 @@ def segment(
             "--markdown", help="The files are Markdown: headings cut; tables, lists and code do not."
         ),
     ] = False,
+    html: Annotated[
+        bool,
+        typer.Option(
+            "--html",
+            help="The files are HTML, as those that end in .html or .htm are anyway: tags are left out.",
+        ),
+    ] = False,
     sentences: Sentences = None,
     backend: Backend = BackendChoice.AUTO,
     dtype: Dtype = DtypeChoice.AUTO,
@@ -102,7 +112,8 @@ def segment(
 
     jsonl prints one object a chunk: id, doc, index, start, end, text, token_count, probability (of the
     boundary that opens it; null for the first), section, page, context (header, before, after: what goes
-    to an embedder beside the text), fingerprint (of the settings).
+    to an embedder beside the text), fingerprint (of the settings), source_start and source_end (in the HTML,
+    where start and end are those of its text without tags).
 
     Example: segmenter segment report.txt --max-tokens 256 --format jsonl
     """
@@ -120,13 +131,16 @@ def segment(
         tokenizer=tokenizer,
     )
     with reported():
+        if markdown and html:
+            raise ConfigError("got --markdown and --html, expected one of them")
         segmenter = None
         if cutting.needs_model:
             segmenter = _load(model, threshold, sentences, backend, dtype, device)
         cutter = cutting.build(segmenter)
         failures: list[str] = []
         for chunks in cutter.chunk_many(
-            _documents(files, encoding, markdown, failures), show_progress=sys.stderr.isatty()
+            _documents(files, encoding, "markdown" if markdown else "html" if html else None, failures),
+            show_progress=sys.stderr.isatty(),
         ):
             for chunk in chunks:
                 if output_format is OutputFormat.JSONL:
@@ -144,6 +158,8 @@ def _show(chunk: "Chunk") -> None:
     parts += [] if chunk.probability is None else [f"p = {chunk.probability:.2f}"]
     parts += [] if chunk.page is None else [f"page {chunk.page}"]
     parts += [" > ".join(chunk.section)] if chunk.section else []
+    if (chunk.source_start, chunk.source_end) != (chunk.start, chunk.end):
+        parts += [f"source {chunk.source_start}–{chunk.source_end}"]
     typer.echo(" · ".join(parts))
     typer.echo(chunk.text.strip("\r\n"))
     typer.echo()
@@ -151,7 +167,9 @@ def _show(chunk: "Chunk") -> None:
 
 @app.command()
 def boundaries(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A text file; - is the standard input.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A file of text or HTML; - is the standard input.")
+    ],
     model: Model = None,
     threshold: Threshold = None,
     sentences: Sentences = None,
@@ -167,9 +185,9 @@ def boundaries(
     Example: segmenter boundaries report.txt
     """
     with reported():
-        text = read_text(file, encoding)
+        document = read_document(file, encoding)
         segmenter = _load(model, threshold, sentences, backend, dtype, device)
-        result = segmenter.segment(text, show_progress=sys.stderr.isatty())
+        result = segmenter.segment(document, show_progress=sys.stderr.isatty())
         cut = set(result.boundaries)
         for number, probability in enumerate(result.probabilities, start=1):
             label = "DIFFERENT" if number in cut else "SAME"
@@ -231,18 +249,33 @@ def _load(
     )
 
 
-def _documents(files: list[str], encoding: str, markdown: bool, failures: list[str]) -> Iterator["Document"]:
+def _documents(
+    files: list[str], encoding: str, kind: Kind | None, failures: list[str]
+) -> Iterator["Document"]:
     """Read files one by one; a bad one is told and passed over, so that the others are not lost."""
-    from segmenter.document import Document
-    from segmenter.structure import from_markdown
-
     for file in files:
         try:
-            text = read_text(file, encoding)
+            yield read_document(file, encoding, kind)
         except InputError as error:
             failures.append(str(error))
-            continue
-        yield from_markdown(text, id=file) if markdown else Document(text=text, id=file)
+
+
+def read_document(file: str, encoding: str, kind: Kind | None = None) -> "Document":
+    """Read a document, of whose structure is known what its kind tells.
+
+    :param file: Its path; ``-`` is the standard input.
+    :param encoding: As Python names it.
+    :param kind: What it is; None: HTML if its name says so, else plain text.
+    :return: The document, whose id is the path.
+    :raises InputError: If it cannot be read or decoded.
+    """
+    from segmenter.document import Document
+    from segmenter.structure import HTML_SUFFIXES, from_html, from_markdown
+
+    text = read_text(file, encoding)
+    if kind == "html" or file.lower().endswith(HTML_SUFFIXES):
+        return from_html(text, id=file)
+    return from_markdown(text, id=file) if kind == "markdown" else Document(text=text, id=file)
 
 
 def read_text(file: str, encoding: str) -> str:
