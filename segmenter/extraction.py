@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from segmenter.document import Block
-from segmenter.nesting import CONTAINERS, Event, Kind, nest
+from segmenter.nesting import CONTAINERS, Kind, nest
 from segmenter.reading.elements import BLOCKS, GAPS, HEADINGS, LINK_SIGNS, Gap
 from segmenter.source_map import SourceMap
 
@@ -49,15 +49,17 @@ def extract(source: str) -> Extracted:
     """
     nested = nest(source)
     reader = _Reader(source)
-    for number, event in enumerate(nested.events):
-        if event.kind is Kind.OPEN:
-            reader.open(event.name, number in nested.layouts)
-        elif event.kind is Kind.CLOSE:
-            reader.close(event.name)
-        elif event.kind is Kind.PART:
-            reader.part(event.name)
+    for number, (kind, name, start, end) in enumerate(nested.events):
+        if kind is Kind.TEXT:
+            reader.read(start, end)
+        elif kind is Kind.OPEN:
+            reader.open(name, number in nested.layouts)
+        elif kind is Kind.CLOSE:
+            reader.close(name)
+        elif kind is Kind.PART:
+            reader.part(name)
         else:
-            reader.read(event)
+            reader.read_reference(name, start, end)
     text = "".join(reader.text.parts)
     found = ((start, end, level, _title(text[start:end])) for start, end, level in reader.headings)
     return Extracted(
@@ -282,23 +284,33 @@ class _Reader:
 
     # Text.
 
-    def read(self, event: Event) -> None:
-        """Read text, or what stands for a character.
+    def read(self, start: int, end: int) -> None:
+        """Read text.
 
-        :param event: It.
+        :param start: Where it starts in the source.
+        :param end: Where it ends there.
         """
-        if event.kind is Kind.TEXT:
-            for match in _NO_NUL.finditer(self._source, event.start, event.end):
-                if self._in_pre:
-                    self._read_lines(match[0], match.start())
-                else:
-                    self._read_words(match[0], match.start())
-        elif self._in_pre:
-            self._write_lines(event.name, event.start, event.end)
-        elif event.name in _SPACES:
+        text = self._source[start:end]
+        read = self._read_lines if self._in_pre else self._read_words
+        if "\0" not in text:
+            read(text, start)
+            return
+        for match in _NO_NUL.finditer(text):
+            read(match[0], start + match.start())
+
+    def read_reference(self, character: str, start: int, end: int) -> None:
+        """Read what stands for a character.
+
+        :param character: The character, or several.
+        :param start: Where what stands for it starts in the source.
+        :param end: Where that ends there.
+        """
+        if self._in_pre:
+            self._write_lines(character, start, end)
+        elif character in _SPACES:
             self.text.part_by(Gap.SPACE)
         else:
-            self._write(event.name, event.start, event.end)
+            self._write(character, start, end)
 
     def _read_words(self, text: str, start: int) -> None:
         for match in _STRETCH.finditer(text):

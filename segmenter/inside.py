@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 
 __all__ = ["UNDER_HEADING", "cut_inside"]
 
-ITEM, UNDER_HEADING, CLAUSE, WORD, MARK, CHARACTER = -40.0, -45.0, -50.0, -60.0, -70.0, -80.0
-"""What a cut is worth there; a gap between other sentences is worth more than any of them."""
+UNDER_HEADING, ITEM, CLAUSE, WORD, MARK, CHARACTER = -40.0, -70.0, -80.0, -90.0, -100.0, -110.0
+"""What a cut is worth there; a gap between other sentences is worth more than any of them, -27.6 or more.
+
+So two cuts around a table, one of them under its heading, are better than one in it.
+"""
 
 _CLAUSES = re.compile(
     r"""[,;:.!?…)\]]["'”’»]*\s+ | \s[-–—]+\s+ | [—、。，；：！？]["'”’»」』）]*\s* | [\r\n]\s*""", re.VERBOSE
@@ -55,7 +58,8 @@ def cut_inside(text: str, size: int, most: int, items: Sequence[int] = ()) -> li
         end, following = (len(text), kind) if last >= len(text) else _place(text, start, last, ends, places)
         if not pieces and end == len(text):
             end, following = len(text) - 1, CHARACTER
-        pieces.append((start, int(np.ceil(ends[end] - ends[start])), kind))
+        # Together no more than the whole has, or what fits in one piece would be taken for too long.
+        pieces.append((start, int(np.ceil(ends[end])) - int(np.ceil(ends[start])), kind))
         start, kind = end, following
     return pieces
 

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import NamedTuple
 
 from turbohtml import Token, TokenType, tokenize
 
@@ -24,7 +23,8 @@ CONTAINERS = LISTS | {"table", "pre"}
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _SECTIONS_OF_TABLE = frozenset(["caption", "thead", "tbody", "tfoot"])
-_OF_TABLE = _SECTIONS_OF_TABLE | {"tr", "td", "th"}
+_CELLS = frozenset(["td", "th"])
+_OF_TABLE = _SECTIONS_OF_TABLE | _CELLS | {"tr"}
 _VOID = frozenset(["br", "hr", "html", "head", "body"])
 """What is told but never open: of the last three one is enough for a document."""
 
@@ -50,6 +50,9 @@ _IMPLIED = {
 _KNOWN = BLOCKS | HEADINGS.keys() | LEFT_OUT | _SECTIONS_OF_TABLE | _VOID | {"svg"}
 
 
+_TEXTS = (TokenType.TEXT, TokenType.CHARACTER_REFERENCE)
+
+
 class Kind(IntEnum):
     """What happens."""
 
@@ -61,19 +64,11 @@ class Kind(IntEnum):
     REFERENCE = 4
 
 
-class Event(NamedTuple):
-    """Something that happens in a document.
+Event = tuple[Kind, str, int, int]
+"""What happens, the name of the element or what a reference stands for, and where text is in the source.
 
-    :ivar kind: What.
-    :ivar name: Of the element; what a reference stands for.
-    :ivar start: Of text, in the source.
-    :ivar end: Of text, in the source.
-    """
-
-    kind: Kind
-    name: str
-    start: int = 0
-    end: int = 0
+A plain tuple, since 10 MB have a million of them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +148,15 @@ class _Nesting:
         for token in tokenize(
             readable, resolve_references=False, capture_source=True, capture_attributes=False
         ):
-            kind = token.type
-            if kind is TokenType.START_TAG:
-                if token.tag in _KNOWN:
-                    self._start(token.tag)
-            elif kind is TokenType.END_TAG:
-                if token.tag in _KNOWN:
-                    self._end(token.tag)
-            elif kind is TokenType.TEXT or kind is TokenType.CHARACTER_REFERENCE:
-                self._text(token, starts)
+            tag = token.tag
+            if tag is None:
+                if token.type in _TEXTS:
+                    self._text(token, starts)
+            elif tag in _KNOWN:
+                if token.type == TokenType.START_TAG:
+                    self._start(tag)
+                else:
+                    self._end(tag)
         self._pop(0)
 
     def _text(self, token: Token, starts: list[int]) -> None:
@@ -172,26 +167,25 @@ class _Nesting:
             return
         start = starts[token.line - 1] + token.col
         if token.type is TokenType.CHARACTER_REFERENCE:
-            self.events.append(Event(Kind.REFERENCE, data, start, start + len(token.source or "")))
+            self.events.append((Kind.REFERENCE, data, start, start + len(token.source or "")))
             return
         lines = data.count("\n")  # Of the source, where \r\n is one too.
         end = (
             starts[token.line - 1 + lines] + len(data) - data.rfind("\n") - 1 if lines else start + len(data)
         )
-        self.events.append(Event(Kind.TEXT, "", start, end))
+        self.events.append((Kind.TEXT, "", start, end))
 
     def _start(self, name: str) -> None:
         if name in _ENDS_PARAGRAPH:
             self._end_implied(_PARAGRAPH, _WALLS)
         if name in HEADINGS and self.names and self.names[-1] in HEADINGS:
             self._pop(len(self.names) - 1)
-        in_table = self._nearest(("table",)) > self._nearest(("template",))
-        if name in _VOID or (name in _OF_TABLE and not in_table):
+        if name in _VOID or (name in _OF_TABLE and self._nearest(("table",)) <= self._nearest(("template",))):
             self._tell(Kind.PART, name)
             return
         if name in _IMPLIED:
             self._end_implied(*_IMPLIED[name])
-        if name in ("td", "th") and self._nearest(("tr",)) < self._nearest(("table",)):
+        if name in _CELLS and self._nearest(("tr",)) < self._nearest(("table",)):
             self._open("tr")
         self._open(name)
 
@@ -226,7 +220,7 @@ class _Nesting:
             parent.has_heading = True
         elif name in _OF_TABLE and parent and parent.name == "table":
             parent.has_header = parent.has_header or name in ("th", "thead", "caption")
-            parent.cells = 0 if name == "tr" else parent.cells + (name in ("td", "th"))
+            parent.cells = 0 if name == "tr" else parent.cells + (name in _CELLS)
             parent.most_cells = max(parent.most_cells, parent.cells)
 
     def _pop(self, first: int) -> None:
@@ -251,19 +245,23 @@ class _Nesting:
     def _tell(self, kind: Kind, name: str) -> None:
         if not self.hidden:
             is_open = kind is not Kind.PART and name not in LEFT_OUT
-            self.events.append(Event(kind if is_open else Kind.PART, name))
+            self.events.append((kind if is_open else Kind.PART, name, 0, 0))
 
     def _end_implied(self, names: frozenset[str], walls: frozenset[str]) -> None:
         """Close the outermost of some elements that is within walls."""
+        is_open = [places for name in names if (places := self.places[name])]
+        if not is_open:
+            return
         wall = self._nearest(walls)
-        found = []
-        for name in names:
-            places = self.places[name]
-            number = bisect_right(places, wall)
-            found += places[number : number + 1]
+        found = [places[bisect_right(places, wall)] for places in is_open if places[-1] > wall]
         if found:
             self._pop(min(found))
 
     def _nearest(self, names: Iterable[str]) -> int:
         """Where the innermost of some elements is on the stack; -1 if none is open."""
-        return max((self.places[name][-1] for name in names if self.places[name]), default=-1)
+        found = -1
+        for name in names:
+            places = self.places[name]
+            if places and places[-1] > found:
+                found = places[-1]
+        return found

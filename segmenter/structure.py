@@ -2,7 +2,7 @@
 
 .. code-block:: python
 
-    document = from_markdown(path.read_text(encoding="utf-8"), id=path.name)
+    document = from_markdown(path.read_bytes().decode(), id=path.name)  # or from_html
     chunks = segmenter.segment(document, chunks=ChunkConfig(max_tokens=256)).chunks
 """
 
@@ -18,7 +18,10 @@ from segmenter.extraction import extract
 from segmenter.reading.markdown import front_matter, markdown_headings
 from segmenter.reading.sections import split_lines
 
-__all__ = ["from_html", "from_markdown", "make_sections"]
+__all__ = ["HTML_SUFFIXES", "from_html", "from_markdown", "make_sections"]
+
+HTML_SUFFIXES = (".html", ".htm")
+"""Files that commands read as HTML without being told."""
 
 _MARKDOWN = MarkdownIt("commonmark").enable("table").disable("inline")
 _ITEMS = {
@@ -55,13 +58,10 @@ def from_markdown(text: str, *, id: str | None = None, title: str | None = None)
     blocks += _blocks(tokens, offsets[skipped:], text)
     top = [token for token in tokens if token.level == 0 and token.map and token.nesting >= 0]
     starts = {offsets[token.map[0] + skipped] for token in top if token.map}
-    highest = [found for found in headings if found[2] == min(level for _, _, level, _ in headings)]
-    if title is None and len(highest) == 1:
-        title = highest[0][3]
     return Document(
         text=text,
         id=id,
-        title=title,
+        title=title if title is not None else _only_highest(headings),
         sections=sections,
         blocks=tuple(blocks),
         paragraphs=tuple(sorted(starts)),
@@ -78,17 +78,15 @@ def from_html(source: str, *, id: str | None = None, title: str | None = None) -
 
     :param source: HTML, however broken.
     :param id: Names the document.
-    :param title: What a reader would call it; None: its ``title``, else its only ``h1``.
+    :param title: What a reader would call it; None: what its ``title`` says, else its heading of the highest
+        level, if there is but one.
     :return: The document, whose text has no tags.
     """
     found = extract(source)
-    if title is None:
-        highest = [name for _, _, level, name in found.headings if level == 1]
-        title = found.title or (highest[0] if len(highest) == 1 else None)
     return Document(
         text=found.text,
         id=id,
-        title=title,
+        title=title if title is not None else found.title or _only_highest(found.headings),
         sections=make_sections(found.headings, found.text),
         blocks=tuple(found.blocks),
         paragraphs=tuple(found.paragraphs),
@@ -113,6 +111,12 @@ def make_sections(headings: Iterable[tuple[int, int, int, str]], text: str) -> t
         ink = _INK.search(text, end)
         sections.append(Section(start, ink.start() if ink else len(text), path))
     return tuple(sections)
+
+
+def _only_highest(headings: Sequence[tuple[int, int, int, str]]) -> str | None:
+    top = min((level for _, _, level, _ in headings), default=0)
+    names = [name for _, _, level, name in headings if level == top]
+    return names[0] if len(names) == 1 else None
 
 
 def _blocks(tokens: Sequence[Token], offsets: Sequence[int], text: str) -> Iterable[Block]:

@@ -52,6 +52,26 @@ def test_jsonl_is_one_object_a_chunk(tiny: Segmenter, tiny_folder: Path, tmp_pat
         assert row == {**right, "probability": pytest.approx(right["probability"], abs=1e-4)}
 
 
+def test_html_by_name_or_option(tmp_path: Path) -> None:
+    source = "<title>T</title><h2>Fog</h2>\r\n<p>It came&nbsp;in. <p>Boats <i>waited</i>."
+    page = tmp_path / "a.html"
+    page.write_bytes(source.encode())
+    given = ["segment", "--chunker", "paragraphs", "--format", "jsonl"]
+    found = rows(run(*given, page).stdout)
+    assert [row["text"] for row in found] == ["Fog\n\nIt came\xa0in.\n\n", "Boats waited."]
+    assert [source[row["source_start"] : row["source_end"]] for row in found] == [
+        "Fog</h2>\r\n<p>It came&nbsp;in.",
+        "Boats <i>waited</i>.",
+    ]
+    assert found[1]["section"] == ["Fog"]
+    piped = rows(run(*given, "-", "--html", stdin=source.encode()).stdout)
+    assert [row["text"] for row in piped] == [row["text"] for row in found]
+    assert len(rows(run(*given, "-", stdin=source.encode()).stdout)) == 1
+    shown = run("segment", "--chunker", "paragraphs", page).stdout.decode()
+    assert f"chunk 1 · 18–31 · Fog · source {source.index('Boats')}–{len(source)}" in shown
+    assert_one_line_of_error(run(*given, page, "--html", "--markdown"), "expected one of them")
+
+
 def test_text_shows_offsets_tokens_and_probability(tiny_folder: Path) -> None:
     sample = ROOT / "examples" / "career.txt"
     done = run("segment", sample, "--model", tiny_folder, "--sentences", "lines", "--threshold", "0.6")

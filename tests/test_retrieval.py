@@ -263,3 +263,24 @@ def test_ask_shows_pieces_as_a_teacher_would(folder: Path, monkeypatch: pytest.M
         assert line.startswith(f"overlap {number}: {len(chunks)} pieces, nearest ")
         assert line.endswith(f"{holding} pieces do")
     assert run(*given, "words", "--overlap", "4:0").returncode == 2
+
+
+def test_commands_read_html(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from . import test_cli
+
+    path = f"{folder}:{test_cli.ENVIRONMENT.get('PYTHONPATH', '')}"
+    monkeypatch.setitem(test_cli.ENVIRONMENT, "PYTHONPATH", path)
+    page = folder / "page.HTM"
+    page.write_text(
+        "<h1>Harbour</h1><p>The bell was <b>cast</b> in 1887.<p>Bread &amp; yeast.", encoding="utf-8"
+    )
+    done = run("ask", page, "--embedder", "bags:bag", "--question", "when was the bell cast",
+               "--answer", "bell was cast in 1887", "--chunker", "paragraphs")  # fmt: skip
+    lines = done.stdout.decode().splitlines()
+    assert lines[0].startswith(">+    0")
+    assert lines[0].endswith("Harbour The bell was cast in 1887.")
+    (folder / "pages").mkdir()
+    page.rename(folder / "pages" / "harbour.html")
+    (document,) = read_corpus(folder / "pages")
+    assert (document.id, document.title) == ("harbour", "Harbour")
+    assert "Bread & yeast." in document.text

@@ -1,6 +1,7 @@
 """Structure of Markdown: headings cut, tables and code do not, and offsets are those of the source."""
 
 import textwrap
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ from segmenter.chunkers import FixedSizeChunker, ParagraphChunker
 from segmenter.sentences import SentencexSplitter, split_document
 from segmenter.structure import from_markdown
 
-from .cutting import words
+from .cutting import segmentation, words
 from .test_contract import MANY, TEXTS
 
 MANUAL = """---
@@ -127,6 +128,44 @@ def test_lists_and_code_are_cut_between_items_and_lines(block: str) -> None:
     assert all(chunk.text.endswith("\n") and words(chunk.text) <= 30 for chunk in chunks)
 
 
+def test_front_matter_is_cut_between_lines() -> None:
+    lines = "".join(f"key{number}: a value of it\n" for number in range(20))
+    text = f"---\n{lines}---\nText."
+    chunks = ParagraphChunker(ChunkConfig(max_tokens=30), words).chunk(from_markdown(text))
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert len(chunks) > 3
+    assert all(chunk.text.startswith(("---", "key", "Text")) for chunk in chunks)
+    whole = ParagraphChunker(ChunkConfig(max_tokens=110), words).chunk(from_markdown(text))
+    assert [chunk.text for chunk in whole] == [text.removesuffix("Text."), "Text."]
+
+
+BLOCKS = st.lists(
+    st.sampled_from(
+        [
+            "## A heading\n", "One sentence here. Another one of it, a longer one!\n",
+            "- first of them\n- second\n  - nested in it\n- the third\n",
+            "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n",
+            "```\ncode, and more\n\nmore of it\n```\n", "1. x\n2. y\n",
+        ]
+    ),
+    max_size=12,
+).map("\n".join)  # fmt: skip
+
+
+@MANY
+@given(text=BLOCKS, most=st.integers(4, 40), threshold=st.floats(0, 1), seed=st.integers(0, 99))
+def test_a_block_that_fits_is_never_cut(text: str, most: int, threshold: float, seed: int) -> None:
+    document = from_markdown(text)
+    sentences = split_document(document, SentencexSplitter())
+    chances = np.random.default_rng(seed).random(max(0, len(sentences) - 1))
+    result = replace(segmentation(text, chances, sentences=sentences), document=document)
+    config = ChunkConfig(max_tokens=most, threshold=threshold)
+    starts = {chunk.start for chunk in result.rechunk(config, words).chunks}
+    for block in document.blocks:
+        if words(text[block.start : block.end]) <= most:
+            assert not any(block.start < start < block.end for start in starts)
+
+
 @MANY
 @given(text=PIECES | TEXTS, threshold=st.floats(0, 1), most=st.none() | st.integers(1, 30))
 def test_any_markdown_is_covered(text: str, threshold: float, most: int | None) -> None:
@@ -151,6 +190,16 @@ def test_wrapped_and_flowing_text_have_the_same_boundaries(tiny: Segmenter, exam
     first, second = (tiny.segment(from_markdown(text)) for text in (flowing, wrapped))
     assert [s.text.split() for s in first.sentences] == [s.text.split() for s in second.sentences]
     np.testing.assert_allclose(first.probabilities, second.probabilities, atol=1e-5)
+    assert first.boundaries == second.boundaries
+
+
+def test_wrapped_and_flowing_plain_text_have_the_same_boundaries(
+    tiny: Segmenter, examples: dict[str, str]
+) -> None:
+    flowing = "\n\n".join(" ".join(part.split()) for part in examples["harbour.txt"].split("\n\n"))
+    wrapped = "\n\n".join(textwrap.fill(part, 40) for part in flowing.split("\n\n"))
+    first, second = (tiny.segment(text) for text in (flowing, wrapped))
+    assert [s.text.split() for s in first.sentences] == [s.text.split() for s in second.sentences]
     assert first.boundaries == second.boundaries
 
 

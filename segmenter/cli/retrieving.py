@@ -21,7 +21,7 @@ from segmenter.cli.common import (
     reported,
 )
 from segmenter.cli.cutting import ChunkerChoice, Cutting, parse_cutting
-from segmenter.cli.segmenting import Encoding, read_text
+from segmenter.cli.segmenting import Encoding, read_document
 from segmenter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -60,10 +60,13 @@ EmbedderName = Annotated[
 
 @app.command()
 def evaluate_retrieval(
-    corpus: Annotated[Path, typer.Option(help="A folder of .md and .txt files.")],
+    corpus: Annotated[Path, typer.Option(help="A folder of .md, .txt and .html files.")],
     questions: Annotated[
         Path,
-        typer.Option(help="CSV (question, corpus_id, references) or JSONL (question, document, spans)."),
+        typer.Option(
+            help="CSV (question, corpus_id, references) or JSONL (question, document, spans). Spans count "
+            "characters of the text; of HTML that is the text without tags."
+        ),
     ],
     chunker: Chunkers = None,
     embedder: EmbedderName = "minilm",
@@ -130,7 +133,9 @@ def evaluate_retrieval(
 
 @app.command()
 def ask(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A text file; - is the standard input.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A file of text or HTML; - is the standard input.")
+    ],
     question: Annotated[str, typer.Option(help="What is asked of it.")],
     answer: Annotated[
         str | None, typer.Option(help="Text of the file that answers it; white space does not matter.")
@@ -153,11 +158,10 @@ def ask(
     Example: segmenter ask report.txt --question "When was the bell cast?" --answer "in 1887"
     --chunker words:size=10 --overlap 0:4
     """
-    from segmenter.document import Document
     from segmenter.embedding import Remembering
 
     with reported():
-        document = Document(text=read_text(file, encoding), id=file)
+        document = read_document(file, encoding)
         overlaps = _overlaps(overlap)
         cuttings = [parse_cutting(spec) for spec in chunker or ["topic"]]
         loader = Loader(model, {})

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -36,7 +36,7 @@ from segmenter.cli.cutting import (
     TargetTokens,
     Tokenizer,
 )
-from segmenter.errors import InputError
+from segmenter.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from segmenter.chunkers import Chunker
@@ -45,12 +45,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Encoding",
+    "Html",
     "Markdown",
     "SentenceChoice",
     "Sentences",
     "boundaries",
     "info",
     "load",
+    "read_document",
     "read_text",
     "segment",
 ]
@@ -74,12 +76,21 @@ Sentences = Annotated[
     SentenceChoice | None,
     typer.Option(help="auto: by sentencex. lines: every line is one.", show_default="the checkpoint's"),
 ]
+Kind = Literal["markdown", "html"]
 Encoding = Annotated[str, typer.Option(help="Of the files; a UTF-8 byte order mark is fine.")]
 Markdown = Annotated[
     bool,
     typer.Option("--markdown", help="The files are Markdown: headings cut; tables, lists and code do not."),
 ]
-Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Text files; - is the standard input.")]
+Html = Annotated[
+    bool,
+    typer.Option(
+        "--html", help="The files are HTML, as those that end in .html or .htm are anyway: tags are left out."
+    ),
+]
+Files = Annotated[
+    list[str], typer.Argument(metavar="FILE...", help="Files of text or HTML; - is the standard input.")
+]
 
 
 @app.command()
@@ -98,6 +109,7 @@ def segment(
     style: StyleOption = StyleChoice.WINDOW,
     tokenizer: Tokenizer = None,
     markdown: Markdown = False,
+    html: Html = False,
     sentences: Sentences = None,
     backend: Backend = BackendChoice.AUTO,
     dtype: Dtype = DtypeChoice.AUTO,
@@ -113,8 +125,8 @@ def segment(
     On a terminal the chunks have colours, under a sparkline of the probabilities; in a pipe they are plain.
     jsonl prints one object a chunk: doc_id, chunk_index, start, end, text, token_count, probability (of the
     boundary that opens it; null for the first), title, section, page, context (header, before, after: what
-    goes to an embedder beside the text), chunk_id, fingerprint (of the settings),
-    source_start and source_end (its place in an HTML file; else those of start and end).
+    goes to an embedder beside the text), chunk_id, fingerprint (of the settings), source_start and
+    source_end (in the HTML, where start and end are those of its text without tags).
 
     Example: segmenter segment report.txt --max-tokens 256 --format jsonl
     """
@@ -132,12 +144,15 @@ def segment(
         tokenizer=tokenizer,
     )
     with reported():
+        if markdown and html:
+            raise ConfigError("got --markdown and --html, expected one of them")
         segmenter = None
         if cutting.needs_model:
             segmenter = load(model, threshold, sentences, backend, dtype, device)
         cutter = cutting.build(segmenter)
         failures: list[str] = []
-        documents = _documents(files, encoding, markdown, failures)
+        kind: Kind | None = "markdown" if markdown else "html" if html else None
+        documents = _documents(files, encoding, kind, failures)
         if output_format is OutputFormat.TEXT and sys.stdout.isatty():
             _show_in_colour(cutter, documents)
         else:
@@ -174,6 +189,8 @@ def _show(chunk: "Chunk") -> None:
     parts += [] if chunk.probability is None else [f"p = {chunk.probability:.2f}"]
     parts += [] if chunk.page is None else [f"page {chunk.page}"]
     parts += [" > ".join(chunk.section)] if chunk.section else []
+    if (chunk.source_start, chunk.source_end) != (chunk.start, chunk.end):
+        parts += [f"source {chunk.source_start}–{chunk.source_end}"]
     typer.echo(" · ".join(parts))
     typer.echo(chunk.text.strip("\r\n"))
     typer.echo()
@@ -181,7 +198,9 @@ def _show(chunk: "Chunk") -> None:
 
 @app.command()
 def boundaries(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A text file; - is the standard input.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A file of text or HTML; - is the standard input.")
+    ],
     model: Model = None,
     threshold: Threshold = None,
     sentences: Sentences = None,
@@ -197,9 +216,9 @@ def boundaries(
     Example: segmenter boundaries report.txt
     """
     with reported():
-        text = read_text(file, encoding)
+        document = read_document(file, encoding)
         segmenter = load(model, threshold, sentences, backend, dtype, device)
-        result = segmenter.segment(text, show_progress=sys.stderr.isatty())
+        result = segmenter.segment(document, show_progress=sys.stderr.isatty())
         cut = set(result.boundaries)
         for number, probability in enumerate(result.probabilities, start=1):
             label = "DIFFERENT" if number in cut else "SAME"
@@ -271,18 +290,33 @@ def load(
     )
 
 
-def _documents(files: list[str], encoding: str, markdown: bool, failures: list[str]) -> Iterator["Document"]:
+def _documents(
+    files: list[str], encoding: str, kind: Kind | None, failures: list[str]
+) -> Iterator["Document"]:
     """Read files one by one; a bad one is told and passed over, so that the others are not lost."""
-    from segmenter.document import Document
-    from segmenter.structure import from_markdown
-
     for file in files:
         try:
-            text = read_text(file, encoding)
+            yield read_document(file, encoding, kind)
         except InputError as error:
             failures.append(str(error))
-            continue
-        yield from_markdown(text, id=file) if markdown else Document(text=text, id=file)
+
+
+def read_document(file: str, encoding: str, kind: Kind | None = None) -> "Document":
+    """Read a document, of whose structure is known what its kind tells.
+
+    :param file: Its path; ``-`` is the standard input.
+    :param encoding: As Python names it.
+    :param kind: What it is; None: HTML if its name says so, else plain text.
+    :return: The document, whose id is the path.
+    :raises InputError: If it cannot be read or decoded.
+    """
+    from segmenter.document import Document
+    from segmenter.structure import HTML_SUFFIXES, from_html, from_markdown
+
+    text = read_text(file, encoding)
+    if kind == "html" or file.lower().endswith(HTML_SUFFIXES):
+        return from_html(text, id=file)
+    return from_markdown(text, id=file) if kind == "markdown" else Document(text=text, id=file)
 
 
 def read_text(file: str, encoding: str) -> str:

@@ -34,7 +34,7 @@ from segmenter.cli.cutting import (
     parse_cutting,
 )
 from segmenter.cli.retrieving import Loader
-from segmenter.cli.segmenting import Encoding, Markdown, Sentences, load, read_text
+from segmenter.cli.segmenting import Encoding, Markdown, Sentences, load, read_document
 from segmenter.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -198,12 +198,8 @@ def _labelled(file: str, number: int) -> "LabelledDocument":
 
 
 def _read(file: str, encoding: str, markdown: bool) -> "Document":
-    from segmenter.document import Document
-    from segmenter.structure import from_markdown
-
-    text = read_text(file, encoding)
     name = "standard input" if file == "-" else Path(file).name
-    return from_markdown(text, id=name) if markdown else Document(text=text, id=name)
+    return replace(read_document(file, encoding, "markdown" if markdown else None), id=name)
 
 
 def _check_output(output: Path) -> None:

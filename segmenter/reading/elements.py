@@ -8,7 +8,7 @@ __all__ = ["BLOCKS", "GAPS", "HEADINGS", "LEFT_OUT", "LINK_SIGNS", "Gap"]
 LEFT_OUT = frozenset(
     ["title", "script", "style", "template", "noscript", "nav", "iframe", "noembed", "noframes"]
 )
-"""What is no text of the page. Not the head itself, whose end tag may be missing: all text in it is in these."""
+"""What is no text of the page. All text of the head is in these; its own end tag may be missing."""
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
