@@ -1,6 +1,6 @@
 # Every target sets up what it needs: a virtual environment with CPU torch in .venv.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check bench clean
+.PHONY: help install demo test check docs bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -37,9 +37,12 @@ check: $(STAMP) ## Lint, types, docstrings, layers
 	$(BIN)/pydoclint --quiet segmenter
 	$(BIN)/lint-imports
 
+docs: $(STAMP) ## Build the pages into site/; a warning is an error
+	$(BIN)/mkdocs build --strict --quiet
+
 bench: $(STAMP) ## Measure what takes too long for a test
 	$(BIN)/python scripts/benchmark.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python scripts/benchmark_memory.py
 
 clean: ## Remove the environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -93,17 +93,18 @@ def machine(device: str) -> dict[str, Any]:
     }
 
 
-def peak(kind: torch.dtype, device: str) -> float:
+def peak(kind: torch.dtype, device: str, shape: tuple[int, int, int] | None = None) -> float:
     """Billions of operations a second of a matrix product, the best of some."""
-    size = 1024 if device == "cpu" else 8192
-    one, other = (torch.randn(size, size, device=device).to(kind) for _ in range(2))
+    rows, inner, columns = shape or ((1024,) * 3 if device == "cpu" else (8192,) * 3)
+    one = torch.randn(rows, inner, device=device).to(kind)
+    other = torch.randn(inner, columns, device=device).to(kind)
     best = float("inf")
     for _ in range(6):
         started = time.perf_counter()
         product = one @ other
         float(product[0, 0])  # Waits for a GPU.
         best = min(best, time.perf_counter() - started)
-    return 2 * size**3 / best / 1e9
+    return 2 * rows * inner * columns / best / 1e9
 
 
 def texts(data: Path | None, names: Sequence[str]) -> list[Text]:
@@ -274,11 +275,17 @@ def whole(folder: Path, text: Text, device: str) -> dict[str, Any]:
     """Stages, padding, operations a second and memory of the whole document, every gap scored."""
     checkpoint = Checkpoint.load(folder)
     config = replace(checkpoint.config, context="sentence", candidates="all", sentences="lines")
-    scorer = Counting(
-        load_scorer(checkpoint, choose("auto", "auto", device, folder)), checkpoint.model.config
-    )
+    chosen = choose("auto", "auto", device, folder)
+    network = checkpoint.model.config
+    scorer = Counting(load_scorer(checkpoint, chosen), network)
     segmenter = Segmenter(replace(checkpoint, config=config), scorer)
+    kind = getattr(torch, chosen.dtype, torch.float32)
+    shape = (scorer.batch_tokens, network.hidden_size, network.hidden_dim)
+    # The machine is not as fast at one moment as at another.
+    before = [peak(kind, device), peak(kind, device, shape)]
     result = segmenter.segment("\n".join(text.sentences))
+    after = [peak(kind, device), peak(kind, device, shape)]
+    square, own = ((one + other) / 2 for one, other in zip(before, after, strict=True))
     with segmenter.profile.stage("decoding"):
         n_chunks = len(result.chunks)
     stages = segmenter.profile.seconds
@@ -289,11 +296,14 @@ def whole(folder: Path, text: Text, device: str) -> dict[str, Any]:
         "outside the model": segmenter.profile.outside_model,
         "padding": scorer.padding / scorer.tokens,
         "GFLOP/s in the model": scorer.operations / stages["model"] / 1e9,
+        "GFLOP/s of a square product, before and after": square,
+        "GFLOP/s of a product of the model's shape": own,
         "peak memory, MB": memory(folder, text, device),
     }
     print(
         f"whole document: {row['outside the model']:.1%} outside the model, {row['padding']:.1%} padding, "
-        f"{row['GFLOP/s in the model']:.0f} GFLOP/s, peak memory {row['peak memory, MB']:.0f} MB"
+        f"{row['GFLOP/s in the model']:.0f} GFLOP/s beside {square:.0f} of a square product and {own:.0f} of "
+        f"one of the model's shape, peak memory {row['peak memory, MB']:.0f} MB"
     )
     return row
 
@@ -301,11 +311,11 @@ def whole(folder: Path, text: Text, device: str) -> dict[str, Any]:
 def memory(folder: Path, text: Text, device: str) -> float:
     """Peak memory of a process that segments the document and does nothing else."""
     code = (
-        "import json, resource, sys; from segmenter import Segmenter; "
+        "import json, sys; from segmenter import Segmenter; from segmenter.profiling import peak_memory; "
         "s = Segmenter.from_pretrained(sys.argv[1], device=sys.argv[3], context='sentence', "
         "candidates='all'); "
         "s.predict(json.load(open(sys.argv[2]))); "
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)"
+        "print(peak_memory() / 1e6)"
     )
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(text.sentences, file)

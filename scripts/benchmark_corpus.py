@@ -11,7 +11,6 @@ process with two threads beside two with one thread each, over the same articles
 
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -27,6 +26,7 @@ import typer
 
 from segmenter import Segmenter
 from segmenter.corpus import run
+from segmenter.profiling import peak_memory
 from segmenter.reading import read_documents
 
 ROOT = Path(__file__).parent.parent
@@ -74,7 +74,7 @@ def one(folder: Path, count: int) -> None:
     seconds = time.perf_counter() - started
     row = {
         "documents": count,
-        "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "peak_mib": round(peak_memory() / 2**20),
         "peak_with_workers_mib": peak.mebibytes(),
         "documents_a_second": round(count / seconds),
         "share_waited": report.throughput()["share_waited"],

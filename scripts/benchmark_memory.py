@@ -1,26 +1,81 @@
-"""Time and peak memory of one long text, by its length, with a small model of random weights.
+"""Time and peak memory of one long text, by its number of sentences.
 
-    python scripts/benchmark_memory.py [MEGABYTES...]
+    python scripts/benchmark_memory.py
+    python scripts/benchmark_memory.py --model models/minilm-l6 --sentences 50000 --sentences 100000
 
-Each length runs in a process of its own. The model is as small as one can be, so that what is measured
-is everything around it: splitting, tokenizing, windows, batches, decoding.
+The sentences are those of an example, over and over, 20 a paragraph. Each size runs in a process of its
+own. Without a model it is as small as one can be, of random weights, so that what is measured is everything
+around it: splitting, tokenizing, windows, batches, decoding.
 """
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
 import time
+from itertools import cycle, islice
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from transformers import BertTokenizer, DistilBertConfig, DistilBertForSequenceClassification
 
 from segmenter import Segmenter
 from segmenter.checkpoint import write_checkpoint
 from segmenter.config import CheckpointConfig
+from segmenter.profiling import peak_memory
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "harbour.txt"
+PARAGRAPH = 20
+
+
+def main(
+    sentences: Annotated[list[int] | None, typer.Option(help="Sizes; 12,500 to 100,000.")] = None,
+    model: Annotated[Path | None, typer.Option(help="A small one of random weights if left out.")] = None,
+    candidates: Annotated[list[str] | None, typer.Option(help="auto, all; both if left out.")] = None,
+    one: Annotated[bool, typer.Option(hidden=True)] = False,
+) -> None:
+    """Measure every size, flat and with paragraphs."""
+    if one:
+        assert model is not None
+        assert sentences
+        assert candidates
+        measure(model, sentences[0], candidates[0])
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = model or Path(name)
+        if model is None:
+            make_checkpoint(folder)
+        for which in candidates or ["auto", "all"]:
+            print(f"candidates={which}", flush=True)
+            for size in sentences or [12_500, 25_000, 50_000, 100_000]:
+                options = ["--one", "--model", str(folder), "--sentences", str(size), "--candidates", which]
+                subprocess.run([sys.executable, __file__, *options], check=True)
+
+
+def measure(folder: Path, sentences: int, candidates: str) -> None:
+    """Segment a text of that length, and print what it took."""
+    segmenter = Segmenter.from_pretrained(folder, device="cpu", candidates=candidates)  # type: ignore[arg-type]
+    page = EXAMPLE.read_text(encoding="utf-8") + "\n\n"
+    pieces = cycle(sentence.text.strip() for sentence in segmenter.segment(page).sentences)
+    paragraphs = (" ".join(islice(pieces, PARAGRAPH)) for _ in range(0, sentences, PARAGRAPH))
+    text = "\n\n".join(paragraphs)
+    before = peak_memory()
+    started = time.perf_counter()
+    (result,) = segmenter.segment_many([text])
+    chunks = len(result.chunks)
+    seconds = time.perf_counter() - started
+    after = peak_memory()
+    row = {
+        "sentences": len(result.sentences),
+        "megabytes": round(len(text) / 1e6, 2),
+        "gaps_scored": int(result.scored.sum()),
+        "chunks": chunks,
+        "seconds": round(seconds, 2),
+        "peak_mb": round(after / 1e6),
+        "above_a_page_mb": round((after - before) / 1e6),
+    }
+    print(json.dumps(row), flush=True)
 
 
 def make_checkpoint(folder: Path) -> None:
@@ -38,42 +93,5 @@ def make_checkpoint(folder: Path) -> None:
     write_checkpoint(model, tokenizer, CheckpointConfig(context=16), folder)
 
 
-def measure(folder: str, megabytes: float, candidates: str) -> None:
-    """Segment a text of that length, and print what it took."""
-    segmenter = Segmenter.from_pretrained(folder, device="cpu", candidates=candidates)  # type: ignore[arg-type]
-    page = EXAMPLE.read_text(encoding="utf-8") + "\n"
-    segmenter.segment(page)
-    text = page * int(megabytes * 1e6 / len(page))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.perf_counter()
-    result = segmenter.segment(text)
-    chunks = len(result.chunks)
-    seconds = time.perf_counter() - started
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    row = {
-        "megabytes": len(text) / 1e6,
-        "gaps_scored": int(result.scored.sum()),
-        "chunks": chunks,
-        "seconds": round(seconds, 2),
-        "peak_mib": round(after / 1024),
-        "above_a_page_mib": round((after - before) / 1024),
-    }
-    print(json.dumps(row))
-
-
-def main() -> None:
-    """Measure every length, flat and with paragraphs."""
-    sizes = [float(size) for size in sys.argv[1:]] or [1.25, 2.5, 5, 10]
-    with tempfile.TemporaryDirectory() as folder:
-        make_checkpoint(Path(folder))
-        for candidates in ("auto", "all"):
-            print(f"candidates={candidates}", flush=True)
-            for size in sizes:
-                subprocess.run([sys.executable, __file__, "--one", folder, str(size), candidates], check=True)
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--one"]:
-        measure(sys.argv[2], float(sys.argv[3]), sys.argv[4])
-    else:
-        main()
+    typer.run(main)

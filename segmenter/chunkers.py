@@ -7,7 +7,8 @@
 """
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, Protocol
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,9 +120,16 @@ class TopicChunker:
         config: ChunkConfig | None = None,
         tokenizer: TextTokenizer | None = None,
     ) -> None:
-        self._segmenter = segmenter
-        self._config = config
-        self._counter = None if tokenizer is None else counter_of(tokenizer)
+        self.segmenter = segmenter
+        self.config = config or ChunkConfig()
+        self.counter = None if tokenizer is None else counter_of(tokenizer)
+
+    def identity(self) -> dict[str, Any]:
+        """What its cuts depend on.
+
+        :return: That of the segmenter, and how it cuts; values that JSON can hold.
+        """
+        return {"chunker": "topic", **self.segmenter.identity(), **_settings(self.config, self.counter)}
 
     def chunk(self, text: str | Document) -> tuple[Chunk, ...]:
         """Cut a document.
@@ -140,12 +148,23 @@ class TopicChunker:
         :param show_progress: Whether to show a bar on the standard error.
         :yield: The chunks of each.
         """
-        for result in self._segmenter.segment_many(
-            texts, chunks=self._config, tokenizer=self._counter, show_progress=show_progress
-        ):
-            with self._segmenter.profile.stage("decoding"):
+        for result in self.segment_many(texts, show_progress=show_progress):
+            with self.segmenter.profile.stage("decoding"):
                 chunks = result.chunks
             yield chunks
+
+    def segment_many(
+        self, texts: Iterable[str | Document], *, show_progress: bool = False
+    ) -> Iterator[Segmentation]:
+        """Cut documents, and keep how likely each gap was.
+
+        :param texts: Any strings or documents.
+        :param show_progress: Whether to show a bar on the standard error.
+        :return: The result of each.
+        """
+        return self.segmenter.segment_many(
+            texts, chunks=self.config, tokenizer=self.counter, show_progress=show_progress
+        )
 
 
 class FixedSizeChunker(_OneByOne):
@@ -189,46 +208,54 @@ class FixedSizeChunker(_OneByOne):
         name = self._counter.name if self._counter else ""
         self._fingerprint = digest("fixed", size, self._overlap, unit, style, name, header)
 
+    def identity(self) -> dict[str, Any]:
+        """What its cuts depend on.
+
+        :return: Values that JSON can hold.
+        """
+        return {
+            "chunker": self._unit,
+            "size": self._size,
+            "overlap": self._overlap,
+            "style": self._style,
+            "header": self._header,
+            "tokenizer": self._counter.name if self._counter else None,
+        }
+
     def _cut(self, document: Document) -> tuple[Chunk, ...]:
         text = document.text
         if not text:
             return ()
-        offsets = self._offsets(text)
         at = header_of(document, self._header)
         pieces = []
-        for first, start, end, last in self._spans(len(offsets)):
-            shown, begin, stop, behind = (
-                0 if number == 0 else len(text) if number >= len(offsets) else int(offsets[number])
-                for number in (first, start, end, last)
-            )
+        for shown, begin, stop, behind in self._places(text).tolist():
             header = at(begin)
             has_context = header or shown < begin or stop < behind
             context = Context(header, text[shown:begin], text[stop:behind]) if has_context else Context()
             pieces.append(Piece(begin, stop, context))
         return make_chunks(document, pieces, fingerprint=self._fingerprint)
 
-    def _offsets(self, text: str) -> range | NDArray[np.int64]:
-        """Where units start."""
+    def _places(self, text: str) -> NDArray[np.int64]:
+        """Offsets of each piece: where it starts to show, where it begins, stops, and shows no more."""
         if self._unit == "characters":
-            return range(len(text))
+            return self._spans(len(text))
         starts = _word_starts(text) if self._counter is None else self._counter.starts(text)
-        return starts if len(starts) else range(1)  # A blank text is one unit.
+        # What stands before the first unit belongs to it; a blank text is one unit.
+        bounds = np.concatenate([[0], starts[1:], [len(text)]])
+        return bounds[self._spans(len(bounds) - 1)]
 
-    def _spans(self, n_units: int) -> Iterator[tuple[int, int, int, int]]:
+    def _spans(self, n_units: int) -> NDArray[np.int64]:
         """The units of each piece: the first it shows, its own, and behind the last it shows."""
         size, overlap = self._size, self._overlap
         if self._style == "window":
-            end = 0
-            for first in range(0, max(1, n_units - overlap), size - overlap):
-                start, end = end, min(first + size, n_units)
-                yield first, start, end, end
-            return
-        for start in range(0, max(1, n_units), size):
-            end = min(start + size, n_units)
-            if self._style == "prepend":
-                yield max(0, start - overlap), start, end, end
-            else:
-                yield start, start, end, min(end + overlap, n_units)
+            shown = np.arange(0, max(1, n_units - overlap), size - overlap)
+            ends = np.minimum(shown + size, n_units)
+            return np.stack([shown, np.append(0, ends[:-1]), ends, ends], axis=1)
+        starts = np.arange(0, n_units, size)
+        ends = np.minimum(starts + size, n_units)
+        shown = np.maximum(0, starts - overlap) if self._style == "prepend" else starts
+        behind = np.minimum(ends + overlap, n_units) if self._style == "append" else ends
+        return np.stack([shown, starts, ends, behind], axis=1)
 
 
 class GapChunker(_OneByOne):
@@ -264,6 +291,13 @@ class GapChunker(_OneByOne):
     def name(self) -> str:
         """Tells its settings from others, in fingerprints."""
         return f"{type(self).__name__} {type(self._splitter).__name__}"
+
+    def identity(self) -> dict[str, Any]:
+        """What its cuts depend on.
+
+        :return: Its name and how it cuts; values that JSON can hold.
+        """
+        return {"chunker": self.name, **_settings(self._config, self._counter)}
 
     def _cut(self, document: Document) -> tuple[Chunk, ...]:
         sentences = tuple(split_document(document, self._splitter))
@@ -340,6 +374,13 @@ class ParagraphChunker(GapChunker):
 class WholeDocument(_OneByOne):
     """Does not cut, to see what cutting is worth."""
 
+    def identity(self) -> dict[str, Any]:
+        """What its cuts depend on.
+
+        :return: Values that JSON can hold.
+        """
+        return {"chunker": "whole"}
+
     def _cut(self, document: Document) -> tuple[Chunk, ...]:
         pieces = [Piece(0, len(document.text))] if document.text else []
         return make_chunks(document, pieces, fingerprint=digest("whole"))
@@ -359,6 +400,12 @@ def pack(sizes: Iterable[int], most: int) -> NDArray[np.bool_]:
         total = size if is_new else total + size
         flags.append(is_new)
     return np.array(flags, dtype=np.bool_)
+
+
+def _settings(config: ChunkConfig, counter: Counter | None) -> dict[str, Any]:
+    """Limits and context, and the tokenizer where it matters; None: the model's."""
+    name = counter.name if counter and config.counts_tokens else None
+    return {**asdict(config), "tokenizer": name}
 
 
 def _overlap(overlap: float, size: int) -> int:

@@ -75,7 +75,8 @@ def counter_of(tokenizer: TextTokenizer) -> Counter:
         return _PlainCounter(lambda text: tokenizer(text, verbose=False)["input_ids"], repr(tokenizer))
     if callable(tokenizer):
         kind = tokenizer if hasattr(tokenizer, "__qualname__") else type(tokenizer)
-        return _PlainCounter(tokenizer, f"{kind.__module__}.{kind.__qualname__}")
+        # A method of a built-in type, such as str.split, has no module.
+        return _PlainCounter(tokenizer, f"{getattr(kind, '__module__', '')}.{kind.__qualname__}")
     raise ConfigError(
         f"got a {type(tokenizer).__name__} as tokenizer, expected one of tokenizers or transformers, "
         "a tiktoken encoding, or a callable that takes a text and returns its tokens or their number"
@@ -93,6 +94,10 @@ class _FastCounter:
         self._unknown = None if unknown is None else self._tokenizer.token_to_id(unknown)
         if unknown is None and type(self._tokenizer.model).__name__ == "Unigram":
             self._unknown = _unigram_unknown(self._tokenizer)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without what it has worked out since, so that what is sent is always the same.
+        return _FastCounter, (self._tokenizer,)
 
     @cached_property
     def name(self) -> str:

@@ -173,24 +173,24 @@ class Chunk:
         return digest(self.document_id, self.start, self.end, self.embed_text)
 
     def row(self) -> dict[str, Any]:
-        """All of it as plain values, for a line of JSON.
+        """All of it as plain values: a line of JSON, a row of a table.
 
-        :return: ``id``, ``doc``, ``index``, ``start``, ``end``, ``text``, ``token_count``, ``probability``,
-            ``section``, ``page``, ``context``, ``fingerprint``, ``source_start`` and ``source_end``.
+        :return: A value for each of :data:`segmenter.mapping.CHUNK_COLUMNS`, in their order.
         """
         context = {"header": self.context.header, "before": self.context.before, "after": self.context.after}
         return {
-            "id": self.id,
-            "doc": self.document_id,
-            "index": self.index,
+            "doc_id": self.document_id,
+            "chunk_index": self.index,
             "start": self.start,
             "end": self.end,
             "text": self.text,
             "token_count": self.token_count,
             "probability": self.probability,
+            "title": self.title,
             "section": list(self.section),
             "page": self.page,
             "context": context,
+            "chunk_id": self.id,
             "fingerprint": self.fingerprint,
             "source_start": self.source_start,
             "source_end": self.source_end,

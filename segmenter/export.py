@@ -1,5 +1,6 @@
 """Writes a checkpoint for other backends, and measures each of them beside torch in float32."""
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +40,9 @@ class _Run:
     seconds: float
 
 
-def export(checkpoint: Checkpoint, texts: Sequence[str], output: Path | None = None) -> list[Measured]:
+def export(
+    checkpoint: Checkpoint, texts: Sequence[str], output: str | os.PathLike[str] | None = None
+) -> list[Measured]:
     """Write the ONNX files of a checkpoint, and measure every backend on texts.
 
     Beside the checkpoint: ``onnx/model.onnx`` in float32, ``onnx/model_int8.onnx``, whose weights are 8 bit
@@ -61,10 +64,10 @@ def export(checkpoint: Checkpoint, texts: Sequence[str], output: Path | None = N
         raise InputError("got texts without a gap, expected some of the kind that will be read")
     folder = checkpoint.folder
     if output is not None:
-        if (output / "config.json").exists():
+        folder = Path(output)
+        if (folder / "config.json").exists():
             raise CheckpointError(f"{output} holds a model already, expected a new folder")
-        write_checkpoint(checkpoint.model, checkpoint.tokenizer, checkpoint.config, output)
-        folder = output
+        write_checkpoint(checkpoint.model, checkpoint.tokenizer, checkpoint.config, folder)
     checkpoint = replace(checkpoint, folder=folder)
     try:
         with TemporaryDirectory(prefix=".partial-", dir=folder) as partial:

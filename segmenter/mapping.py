@@ -1,20 +1,24 @@
-"""Chunks as rows: for ``datasets`` and for files."""
+"""Chunks as rows: their columns, for ``datasets`` and for files."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from segmenter.document import Chunk
+from segmenter.config import ChunkConfig
+from segmenter.counting import Counter, TextTokenizer
+from segmenter.document import Chunk, Document
 from segmenter.errors import InputError
 from segmenter.segmentation import Segmentation
 
 if TYPE_CHECKING:
+    import pyarrow
     from datasets import Features
 
-__all__ = ["CHUNK_COLUMNS", "ChunkMap", "chunk_row"]
+__all__ = ["CHUNK_COLUMNS", "ChunkMap", "arrow_fields"]
 
-CHUNK_COLUMNS = {
+CHUNK_COLUMNS: dict[str, Any] = {
+    "doc_id": "string",
     "chunk_index": "int32",
     "start": "int64",
     "end": "int64",
@@ -22,29 +26,46 @@ CHUNK_COLUMNS = {
     "token_count": "int32",
     "probability": "float32",
     "title": "string",
+    "section": ["string"],
+    "page": "int32",
+    "context": {"header": "string", "before": "string", "after": "string"},
+    "chunk_id": "string",
+    "fingerprint": "string",
+    "source_start": "int64",
+    "source_end": "int64",
 }
-"""Columns of a chunk, and their types as ``datasets`` and Arrow name them."""
+"""Columns of :meth:`segmenter.Chunk.row`, and their types as Arrow names them: for a list that of its values,
+for an object those of its members."""
+
+
+def arrow_fields() -> "list[pyarrow.Field]":
+    """The columns of a chunk, for Arrow and parquet.
+
+    :return: Names and types.
+    """
+    import pyarrow
+
+    return [pyarrow.field(name, _arrow_type(kind)) for name, kind in CHUNK_COLUMNS.items()]
+
+
+def _arrow_type(kind: Any) -> "pyarrow.DataType":
+    import pyarrow
+
+    if isinstance(kind, list):
+        return pyarrow.list_(_arrow_type(kind[0]))
+    if isinstance(kind, dict):
+        return pyarrow.struct([(name, _arrow_type(member)) for name, member in kind.items()])
+    return pyarrow.type_for_alias(kind)
 
 
 class _Segments(Protocol):
-    def segment_many(self, texts: Iterable[str]) -> Iterator[Segmentation]: ...
-
-
-def chunk_row(chunk: Chunk) -> dict[str, Any]:
-    """Lay a chunk out as a row.
-
-    :param chunk: The chunk.
-    :return: A value for each of ``CHUNK_COLUMNS``.
-    """
-    return {
-        "chunk_index": chunk.index,
-        "start": chunk.start,
-        "end": chunk.end,
-        "text": chunk.text,
-        "token_count": chunk.token_count,
-        "probability": chunk.probability,
-        "title": chunk.title,
-    }
+    def segment_many(
+        self,
+        texts: Iterable[str | Document],
+        *,
+        chunks: ChunkConfig | None = None,
+        tokenizer: TextTokenizer | None = None,
+    ) -> Iterator[Segmentation]: ...
 
 
 @dataclass(frozen=True)
@@ -52,14 +73,20 @@ class ChunkMap:
     """A function for ``datasets``; :meth:`segmenter.Segmenter.as_map` makes it.
 
     :ivar segmenter: Does the work.
+    :ivar chunks: How to cut.
+    :ivar counter: Counts the tokens that its sizes are in.
     :ivar text_column: Column with the texts.
     :ivar id_column: Column with an id a row.
+    :ivar title_column: Column with a title a row.
     :ivar flatten: Whether to give a row a chunk.
     """
 
     segmenter: _Segments
+    chunks: ChunkConfig | None = None
+    counter: Counter | None = None
     text_column: str = "text"
     id_column: str = "id"
+    title_column: str = "title"
     flatten: bool = False
 
     def __call__(
@@ -67,7 +94,7 @@ class ChunkMap:
     ) -> dict[str, list[Any]]:
         """Segment the texts of a batch of rows.
 
-        What a chunk has not is NaN or ``""``, so that the first batch shows the types of all.
+        What a chunk has not is NaN, 0 or ``""``, so that the first batch shows the types of all.
 
         :param batch: Values by column.
         :param numbers: Of the rows, which name them if there is no id column: ``with_indices=True``.
@@ -75,18 +102,21 @@ class ChunkMap:
         :raises InputError: If a column is missing, or a text is not a string.
         """
         texts = _column(batch, self.text_column)
-        results = self.segmenter.segment_many([text for text in texts if text is not None])
-        rows = [None if text is None else [_typed(chunk) for chunk in next(results).chunks] for text in texts]
-        if not self.flatten:
-            return {"chunks": rows}
-        if numbers is None or self.id_column in batch:
-            ids = _column(batch, self.id_column, "; or give with_indices=True, which numbers the rows")
-        else:
-            ids = numbers
-        flat = [
-            {"doc_id": str(name), **row} for name, found in zip(ids, rows, strict=True) for row in found or ()
+        ids = self._ids(batch, numbers, len(texts))
+        titles = batch.get(self.title_column, [None] * len(texts))
+        documents = [
+            Document(text=text, id=None if name is None else str(name), title=_string(title))
+            for text, name, title in zip(texts, ids, titles, strict=True)
+            if text is not None
         ]
-        return {name: [row[name] for row in flat] for name in ("doc_id", *CHUNK_COLUMNS)}
+        results = self.segmenter.segment_many(documents, chunks=self.chunks, tokenizer=self.counter)
+        rows = [None if text is None else [_typed(chunk) for chunk in next(results).chunks] for text in texts]
+        if self.flatten:
+            flat = [row for found in rows for row in found or ()]
+            return {name: [row[name] for row in flat] for name in CHUNK_COLUMNS}
+        for row in (row for found in rows for row in found or ()):
+            del row["doc_id"]  # The id, if there is one, stands beside the list.
+        return {"chunks": rows}
 
     def features(self, before: "Features") -> "Features":
         """The types of the result, for ``map(..., features=...)``.
@@ -96,17 +126,35 @@ class ChunkMap:
         :param before: Those of the data set.
         :return: The types of its columns and of ``chunks``; or those of a row a chunk.
         """
-        from datasets import Features, List, Value
+        import pyarrow
+        from datasets import Features, List
 
-        columns = {name: Value(kind) for name, kind in CHUNK_COLUMNS.items()}
+        columns = Features.from_arrow_schema(pyarrow.schema(arrow_fields()))
         if self.flatten:
-            return Features({"doc_id": Value("string"), **columns})
-        return Features({**before, "chunks": List(columns)})
+            return columns
+        return Features({**before, "chunks": List({name: columns[name] for name in list(columns)[1:]})})
+
+    def _ids(
+        self, batch: Mapping[str, Sequence[Any]], numbers: Sequence[int] | None, count: int
+    ) -> Sequence[Any]:
+        if self.id_column in batch:
+            return batch[self.id_column]
+        if numbers is not None:
+            return numbers
+        if self.flatten:
+            _column(batch, self.id_column, "; or give with_indices=True, which numbers the rows")
+        return [None] * count
 
 
 def _typed(chunk: Chunk) -> dict[str, Any]:
-    probability = math.nan if chunk.probability is None else chunk.probability
-    return chunk_row(chunk) | {"probability": probability, "title": chunk.title or ""}
+    row = chunk.row()
+    row["probability"] = math.nan if chunk.probability is None else chunk.probability
+    row["title"], row["page"] = chunk.title or "", chunk.page or 0
+    return row
+
+
+def _string(title: Any) -> str | None:
+    return None if title is None else str(title)
 
 
 def _column(batch: Mapping[str, Sequence[Any]], name: str, otherwise: str = "") -> Sequence[Any]:

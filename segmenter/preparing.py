@@ -16,6 +16,7 @@ from segmenter.document import Document, Sentence
 from segmenter.errors import InputError
 from segmenter.profiling import Profile
 from segmenter.readability import Vocabulary
+from segmenter.segmentation import pack_sentences, unpack_sentences
 from segmenter.sentences import (
     Sentences,
     SentenceSplitter,
@@ -50,10 +51,8 @@ class Prepared:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Be sent to another process without every sentence for itself."""
-        starts = [sentence.start for sentence in self.sentences]
-        flags = [sentence.starts_paragraph for sentence in self.sentences]
         rest = self.stream, self.windows, self.at_breaks, self.unreadable_share
-        return _unpacked, (self.document, np.array(starts, np.int64), np.array(flags, np.bool_), *rest)
+        return _unpacked, (self.document, *pack_sentences(self.sentences), *rest)
 
 
 class Preparer:
@@ -76,7 +75,7 @@ class Preparer:
         )
         self._candidates = checkpoint.config.candidates
         self._mark_id = checkpoint.mark_id
-        self._tokenizer = SentenceTokenizer(checkpoint.vocabulary)
+        self.tokenizer = SentenceTokenizer(checkpoint.vocabulary)
         self._vocabulary = Vocabulary(checkpoint.vocabulary, checkpoint.unk_id)
 
     def prepare(self, text: str | Document, profile: Profile, max_tokens: int | None = None) -> Prepared:
@@ -130,7 +129,7 @@ class Preparer:
         max_tokens: int | None = None,
     ) -> Prepared:
         with profile.stage("tokenizing"):
-            ids = self._tokenizer.encode(strings)
+            ids = self.tokenizer.encode(strings)
             stream = TokenStream.join(ids, paragraph_starts, self._mark_id)
             unreadable = self._vocabulary.unreadable_share(stream.ids)
         with profile.stage("windows"):
@@ -148,13 +147,7 @@ def _unpacked(
     flags: NDArray[np.bool_],
     *rest: Any,
 ) -> Prepared:
-    text = document.text
-    bounds = [*starts.tolist(), len(text)]
-    sentences = tuple(
-        Sentence(text[start:end], start, end, flag)
-        for start, end, flag in zip(bounds, bounds[1:], flags.tolist(), strict=False)
-    )
-    return Prepared(document, sentences, *rest)
+    return Prepared(document, unpack_sentences(document.text, starts, flags), *rest)
 
 
 def _check_text(text: object) -> None:

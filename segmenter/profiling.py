@@ -1,11 +1,14 @@
-"""Where the time goes, by stage."""
+"""Where the time goes, by stage, and how much memory was needed."""
 
+import re
+import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Lock
 
-__all__ = ["STAGES", "Profile"]
+__all__ = ["STAGES", "Profile", "peak_memory"]
 
 STAGES = ("splitting", "tokenizing", "windows", "batching", "model", "decoding")
 """In the order of the way of the data."""
@@ -46,3 +49,17 @@ class Profile:
         total = sum(self.seconds.values()) or 1.0
         rows = [f"{name:10} {taken:9.3f} s {taken / total:7.1%}" for name, taken in self.seconds.items()]
         return "\n".join(rows)
+
+
+def peak_memory() -> int:
+    """Most memory that this process had at once, in bytes of resident set.
+
+    Not what ``getrusage`` says where ``/proc`` has it, since that is never below what the process had that
+    started this one.
+
+    :return: Bytes.
+    """
+    status = Path("/proc/self/status")
+    if status.exists() and (found := re.search(r"VmHWM:\s+(\d+) kB", status.read_text(encoding="ascii"))):
+        return int(found[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,7 +1,9 @@
 """The result of segmenting one document."""
 
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,7 @@ from segmenter.document import Chunk, Document, Sentence, digest
 from segmenter.inside import UNDER_HEADING
 from segmenter.sizing import Piece, Spans, add_context, cut_to_size
 
-__all__ = ["Segmentation"]
+__all__ = ["Segmentation", "pack_sentences", "unpack_sentences"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +151,42 @@ class Segmentation:
         found: list[int] = np.add.reduceat(self.token_counts, (0, *self.boundaries)).tolist()
         return found
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be sent to another process without every sentence for itself, nor what follows from the rest."""
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "sentences"}
+        return _unpacked, (values, *pack_sentences(self.sentences))
+
     def __repr__(self) -> str:
         return (
             f"Segmentation({len(self.text)} characters, {len(self.sentences)} sentences, "
             f"{len(self.chunks)} chunks, threshold={self.threshold:.3g})"
         )
+
+
+def pack_sentences(sentences: Sequence[Sentence]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """What tells the sentences of a text, to be sent to another process.
+
+    :param sentences: They cover the text, or there are none.
+    :return: Where each starts, and whether it starts a paragraph. *Shape:* ``(n_sentences,)`` each.
+    """
+    starts = np.array([sentence.start for sentence in sentences], np.int64)
+    return starts, np.array([sentence.starts_paragraph for sentence in sentences], np.bool_)
+
+
+def unpack_sentences(text: str, starts: NDArray[np.int64], flags: NDArray[np.bool_]) -> tuple[Sentence, ...]:
+    """Make sentences again.
+
+    :param text: What they cover.
+    :param starts: As :func:`pack_sentences` gave them.
+    :param flags: The same.
+    :return: The sentences.
+    """
+    bounds = [*starts.tolist(), len(text)]
+    return tuple(
+        Sentence(text[start:end], start, end, flag)
+        for start, end, flag in zip(bounds, bounds[1:], flags.tolist(), strict=False)
+    )
+
+
+def _unpacked(values: dict[str, Any], starts: NDArray[np.int64], flags: NDArray[np.bool_]) -> Segmentation:
+    return Segmentation(sentences=unpack_sentences(values["document"].text, starts, flags), **values)

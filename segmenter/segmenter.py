@@ -2,17 +2,15 @@
 
 import json
 import os
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from segmenter.backends import Backend, Choice, Dtype, choose, load_scorer
 from segmenter.checkpoint import (
@@ -27,30 +25,17 @@ from segmenter.counting import TextTokenizer, counter_of
 from segmenter.document import Document, digest
 from segmenter.errors import CheckpointError, ConfigError, InputError
 from segmenter.forking import prepare_process
+from segmenter.grouping import GroupScorer
 from segmenter.mapping import ChunkMap
 from segmenter.preparing import Prepared, Preparer
 from segmenter.profiling import Profile
 from segmenter.readability import warn_if_unreadable
-from segmenter.scoring import BatchBudget, Scorer, sigmoid, start_scoring
+from segmenter.scoring import Scorer
 from segmenter.segmentation import Segmentation
 from segmenter.sentences import Sentences
 from segmenter.sources import locate
 
 __all__ = ["Segmenter"]
-
-Margins = Sequence[NDArray[np.float32] | Exception]
-"""The logit margins of each document, or what the model raised for it."""
-
-_T = TypeVar("_T")
-
-_BATCHES_A_GROUP = 16
-"""How many batches' worth of windows are gathered from documents before the model runs."""
-
-_BAR_DELAY = 1.0
-"""Seconds of work before a bar is worth its place."""
-
-_DOCUMENTS_A_GROUP = 1024
-"""Most documents that are gathered: blank ones have no windows."""
 
 
 class Segmenter:
@@ -81,11 +66,12 @@ class Segmenter:
         self._checkpoint = checkpoint
         self._scorer = scorer
         self._profile = Profile()
-        self._budget = BatchBudget(batch_tokens or scorer.batch_tokens)
         self._preparer = Preparer(checkpoint, sentences)
+        self._groups = GroupScorer(checkpoint, scorer, self._preparer, batch_tokens, self._profile)
         self._runs_with = runs_with
         self._options = sentences, batch_tokens
-        self._counter = counter_of(checkpoint.vocabulary)
+        self.counter = counter_of(checkpoint.vocabulary)
+        """Counts tokens as the model has them."""
 
     @classmethod
     def from_pretrained(
@@ -191,7 +177,7 @@ class Segmenter:
             "backend": runs_with.backend if runs_with else type(self._scorer).__qualname__,
             "dtype": runs_with.dtype if runs_with else None,
             "device": runs_with.device.split(":")[0] if runs_with else None,
-            "batch_tokens": self._budget.tokens,
+            "batch_tokens": self._groups.batch_tokens,
         }
 
     @property
@@ -252,7 +238,7 @@ class Segmenter:
         config = chunks or ChunkConfig()
         counter = None if tokenizer is None else counter_of(tokenizer)
         documents = (self._prepare(text, config.max_tokens) for text in texts)
-        for document, probabilities in self._scored(documents, show_progress):
+        for document, probabilities in self._groups.score(documents, show_progress=show_progress):
             yield self._result(document, _no_error(probabilities)).rechunk(config, counter)
 
     def segment_prepared(self, documents: Iterable[Prepared]) -> Iterator[Segmentation | Exception]:
@@ -262,22 +248,43 @@ class Segmenter:
         :yield: A result each, or the error that the model raised for it alone.
         :raises Exception: What the model raises for any text, however small; then it is not the text.
         """
-        for document, probabilities in self._scored(documents, show_progress=False, one_by_one=True):
+        for document, probabilities in self._groups.score(documents, one_by_one=True):
             if isinstance(probabilities, Exception):
                 yield probabilities
             else:
                 yield self._result(document, probabilities)
 
-    def as_map(self, *, text_column: str = "text", id_column: str = "id", flatten: bool = False) -> ChunkMap:
+    def as_map(
+        self,
+        *,
+        chunks: ChunkConfig | None = None,
+        tokenizer: TextTokenizer | None = None,
+        text_column: str = "text",
+        id_column: str = "id",
+        title_column: str = "title",
+        flatten: bool = False,
+    ) -> ChunkMap:
         """A function for ``datasets``: ``dataset.map(segmenter.as_map(), batched=True)``.
 
+        :param chunks: How to cut; None: at the threshold, without limits.
+        :param tokenizer: What its sizes are in, as :meth:`Segmentation.rechunk` takes it.
         :param text_column: Column with the texts; a null gives no chunks.
-        :param id_column: Column with an id a row, for ``flatten``.
+        :param id_column: Column with an id a row, which ``flatten`` needs.
+        :param title_column: Column with the titles, which ``{document}`` in a header becomes.
         :param flatten: Whether to give a row a chunk, in place of one list column ``chunks`` a row. Give
             ``remove_columns=dataset.column_names`` too.
         :return: The function, which ``datasets`` knows again for its cache.
+        :raises ConfigError: If it is not a tokenizer.
         """
-        return ChunkMap(self, text_column, id_column, flatten)
+        return ChunkMap(
+            self,
+            chunks,
+            None if tokenizer is None else counter_of(tokenizer),
+            text_column=text_column,
+            id_column=id_column,
+            title_column=title_column,
+            flatten=flatten,
+        )
 
     def predict(
         self, sentences: Sequence[str], paragraphs: Sequence[int] | None = None
@@ -307,7 +314,7 @@ class Segmenter:
         :raises InputError: As :meth:`predict`; the results before it have been given by then.
         """
         prepared = (self._prepare_split(*document) for document in documents)
-        for _, probabilities in self._scored(prepared, show_progress):
+        for _, probabilities in self._groups.score(prepared, show_progress=show_progress):
             yield _no_error(probabilities)
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
@@ -327,97 +334,6 @@ class Segmenter:
         _refuse_string(sentences, "sentences")
         return _warned(self._preparer.prepare_split(sentences, paragraphs, self._profile))
 
-    def _scored(
-        self, documents: Iterable[Prepared], show_progress: bool, one_by_one: bool = False
-    ) -> Iterator[tuple[Prepared, NDArray[np.float32] | Exception]]:
-        """Score documents in groups, so that batches run across them."""
-        sign = 1 if self.config.boundary_label == 1 else -1
-        start = self._start_apart if one_by_one else self._start
-        with tqdm(
-            unit="gap",
-            total=0,
-            disable=not show_progress,
-            leave=False,
-            delay=_BAR_DELAY,
-            dynamic_ncols=True,
-            # A line a minute where lines stay.
-            mininterval=0.1 if sys.stderr.isatty() else 60,
-        ) as bar:
-            begun = ((group, start(group, bar)) for group in self._groups(documents))
-            for group, finish in _one_ahead(begun) if self._scorer.runs_ahead else begun:
-                margins = finish()
-                # Off the terminal while results are given, which may be printed.
-                bar.clear()
-                for document, margin in zip(group, margins, strict=True):
-                    if isinstance(margin, Exception):
-                        yield document, margin
-                        continue
-                    with self._profile.stage("decoding"):
-                        probabilities = np.zeros(max(0, len(document.stream.starts) - 1), dtype=np.float32)
-                        probabilities[document.windows.gaps] = sigmoid(sign * margin)
-                    yield document, probabilities
-
-    def _start(self, group: list[Prepared], bar: "tqdm[Any]") -> Callable[[], Margins]:
-        bar.total += sum(len(document.windows) for document in group)
-        return start_scoring(
-            self._scorer,
-            self._preparer.builder,
-            self._checkpoint.pad_id,
-            [document.windows for document in group],
-            self._budget,
-            self._profile,
-            bar.update,
-        )
-
-    def _start_apart(self, group: list[Prepared], bar: "tqdm[Any]") -> Callable[[], Margins]:
-        """As ``_start``, but an error costs only the documents that raise it by themselves."""
-        try:
-            wait = self._start(group, bar)
-        except Exception:  # whatever the backend raises
-            return lambda: self._each_alone(group, bar)
-
-        def finish() -> Margins:
-            try:
-                return wait()
-            except Exception:  # the same, later
-                return self._each_alone(group, bar)
-
-        return finish
-
-    def _each_alone(self, group: list[Prepared], bar: "tqdm[Any]") -> Margins:
-        found: list[NDArray[np.float32] | Exception] = []
-        for document in group:
-            try:
-                found += self._start([document], bar)()
-            except Exception as error:  # the same: it is given in place of scores, and told
-                found.append(error)
-        # A GPU that is lost fails whatever it is given: no document is to blame then.
-        smallest = self._preparer.prepare_split(["a", "b"], [1], self._profile)
-        self._start([smallest], bar)()
-        return found
-
-    def _groups(self, documents: Iterable[Prepared]) -> Iterator[list[Prepared]]:
-        """Gather documents until their windows fill some batches."""
-        limit = _BATCHES_A_GROUP * self._budget.tokens
-        group: list[Prepared] = []
-        tokens = 0
-        rest = iter(documents)
-        while True:
-            try:
-                document = next(rest, None)
-            except Exception:  # whatever a document raises must not cost the good ones before it
-                yield group
-                raise
-            if document is None:
-                break
-            group.append(document)
-            # The document's own tokens too, since it may have few windows.
-            tokens += int(document.windows.lengths.sum()) + len(document.stream.ids)
-            if tokens >= limit or len(group) == _DOCUMENTS_A_GROUP:
-                yield group
-                group, tokens = [], 0
-        yield group
-
     def _result(self, document: Prepared, probabilities: NDArray[np.float32]) -> Segmentation:
         windows = document.windows
         scored = np.zeros(len(probabilities), dtype=np.bool_)
@@ -434,7 +350,7 @@ class Segmenter:
             trimmed_gaps=int(np.count_nonzero(windows.trimmed)),
             threshold=self.config.threshold_for(document.at_breaks),
             model=self._fingerprint,
-            counter=self._counter,
+            counter=self.counter,
         )
 
     @cached_property
@@ -480,22 +396,6 @@ def _no_error(probabilities: NDArray[np.float32] | Exception) -> NDArray[np.floa
     if isinstance(probabilities, Exception):
         raise probabilities
     return probabilities
-
-
-def _one_ahead(values: Iterator[_T]) -> Iterator[_T]:
-    """Take one more than is given, so that its work is under way; an error waits for its turn."""
-    taken: list[_T] = []
-    while True:
-        try:
-            following = [next(values)]
-        except StopIteration:
-            break
-        except Exception:  # it goes on, after what came before it
-            yield from taken
-            raise
-        yield from taken
-        taken = following
-    yield from taken
 
 
 def _refuse_string(values: object, what: str) -> None:

@@ -48,6 +48,16 @@ class SentenceTokenizer:
         """
         return list(self._stream(sentences))
 
+    def spans(self, sentence: str) -> NDArray[np.int64]:
+        """Find where the tokens of a sentence lie in it.
+
+        :param sentence: Any string.
+        :return: Start and end of each of the tokens that :meth:`encode` gives, in characters. *Shape:*
+            ``(n_tokens, 2)``.
+        """
+        offsets = self._tokenizer.encode(replace_surrogates(sentence), add_special_tokens=False).offsets
+        return np.array(offsets, dtype=np.int64).reshape(-1, 2)
+
     def _stream(self, sentences: Iterable[str]) -> Iterator[NDArray[np.int32]]:
         # In slices, since an Encoding holds far more than its ids.
         rest = iter(sentences)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from segmenter import Chunk, ChunkConfig, Document, Segmenter, merge
 from segmenter.document import Context
+from segmenter.mapping import CHUNK_COLUMNS
 
 from .cutting import assert_partition, segmentation, sentences_of, with_limit, words
 from .test_contract import MANY, TEXTS
@@ -119,9 +120,12 @@ def test_a_row_is_json_and_has_all(tiny: Segmenter) -> None:
     config = ChunkConfig(max_tokens=20, neighbours=1, header="{document}")
     for chunk in tiny.segment(document, chunks=config).chunks:
         row = json.loads(json.dumps(chunk.row()))
-        assert (row.pop("id"), row.pop("doc")) == (chunk.id, "a")
+        assert list(row) == list(CHUNK_COLUMNS)
+        assert (row.pop("chunk_id"), row.pop("doc_id"), row.pop("title")) == (chunk.id, "a", None)
+        index = row.pop("chunk_index")
         section, context = tuple(row.pop("section")), Context(**row.pop("context"))
-        assert Chunk(**row, section=section, context=context, document_id="a") == chunk
+        found = Chunk(**row, index=index, section=section, context=context, document_id="a")
+        assert found == chunk
 
 
 @MANY

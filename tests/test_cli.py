@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from segmenter import Document, Segmenter
 
 from .conftest import ROOT
 
-ENVIRONMENT = {**os.environ, "PYTHONWARNINGS": "default", "COLUMNS": "100"}
+ENVIRONMENT = {**os.environ, "PYTHONWARNINGS": "default", "COLUMNS": "100", "TERM": "xterm-256color"}
 
 
 def run(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -90,7 +91,7 @@ def test_standard_input_and_threshold(tiny_folder: Path) -> None:
         done = run(
             "segment", "-", "--model", tiny_folder, "--format", "jsonl", "--threshold", threshold, stdin=text
         )
-        assert [row["doc"] for row in rows(done.stdout)] == ["-"] * n_chunks
+        assert [row["doc_id"] for row in rows(done.stdout)] == ["-"] * n_chunks
 
 
 def test_boundaries_is_one_line_a_gap(tiny: Segmenter, tiny_folder: Path, examples: dict[str, str]) -> None:
@@ -175,7 +176,7 @@ def test_a_bad_file_does_not_lose_the_good_ones(tiny_folder: Path, tmp_path: Pat
     good.write_text("The harbour is old.")
     bad.write_bytes(b"\xff\xfe\xfa")
     done = run("segment", bad, good, tmp_path / "none", good, "--model", tiny_folder, "--format", "jsonl")
-    assert [row["doc"] for row in rows(done.stdout)] == [str(good)] * 2
+    assert [row["doc_id"] for row in rows(done.stdout)] == [str(good)] * 2
     assert done.returncode == 2
     assert len(done.stderr.decode().splitlines()) == 2
 
@@ -236,7 +237,8 @@ def test_a_progress_bar_on_a_terminal_for_long_work(tiny_folder: Path, tmp_path:
     shown = on_a_terminal("segment", long, long, "--model", tiny_folder, "--threshold", "0.9")
     assert "gap/s" in shown
     # The bar is wiped before chunks are printed: what stays of each line has nothing of it.
-    headers = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in shown.split("\n") if "── " in line]
+    plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
+    headers = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in plain.split("\n") if "── " in line]
     assert len(headers) > 10
     assert all(header.startswith("── ") for header in headers)
     assert "gap/s" not in run("segment", long, "--model", tiny_folder).stderr.decode()
@@ -247,7 +249,10 @@ def test_no_progress_bar_for_short_work(tiny_folder: Path) -> None:
 
 
 def test_help_has_an_example_each() -> None:
-    for command in ("segment", "boundaries", "info", "corpus", "evaluate", "train", "calibrate"):
+    commands = (
+        "segment", "boundaries", "info", "corpus", "evaluate", "train", "calibrate", "view", "compare",
+    )  # fmt: skip
+    for command in commands:
         done = run(command, "--help")
         assert done.returncode == 0
         assert f"Example: segmenter {command}" in " ".join(done.stdout.decode().split())

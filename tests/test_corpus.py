@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from segmenter import ConfigError, CorpusError, InputError, Segmenter, UnreadableTextWarning
+from segmenter import ConfigError, CorpusError, Document, InputError, Segmenter, UnreadableTextWarning
 from segmenter.backends import TorchScorer
 from segmenter.checkpoint import LightCheckpoint
 from segmenter.corpus import CorpusConfig, progress, run
@@ -33,6 +33,7 @@ from segmenter.corpus.folder import CorpusFolder
 from segmenter.corpus.parts import find_parts
 from segmenter.corpus.ranks import Rank, this_rank
 from segmenter.corpus.reading import Stream
+from segmenter.corpus.shards import schema
 from segmenter.light import load_light
 from segmenter.mapping import CHUNK_COLUMNS
 from segmenter.preparing import Preparer
@@ -69,14 +70,10 @@ def errors_of(output: Path) -> dict[str, str]:
 
 def expected_rows(tiny: Segmenter, documents: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
     return [
-        {
-            "doc_id": name, "chunk_index": chunk.index, "start": chunk.start, "end": chunk.end,
-            "text": chunk.text, "token_count": chunk.token_count,
-            "probability": pytest.approx(chunk.probability, abs=1e-4), "title": chunk.title,
-        }
+        {**chunk.row(), "probability": pytest.approx(chunk.probability, abs=1e-4)}
         for name, text in documents
-        for chunk in tiny.segment(text).chunks
-    ]  # fmt: skip
+        for chunk in tiny.segment(Document(text=text, id=name)).chunks
+    ]
 
 
 def lines_of(texts: Iterable[str]) -> bytes:
@@ -322,8 +319,8 @@ def test_the_result_loads_where_it_is_used(tiny: Segmenter, tmp_path: Path, outp
     reader = "parquet" if output_format == "parquet" else "json"
     cache = str(tmp_path / "cache")
     # Lines have no types: those of a file whose chunks are all first ones would not be seen.
-    types = {"doc_id": "string", **CHUNK_COLUMNS, "year": "int16"}
-    features = datasets.Features({name: datasets.Value(kind) for name, kind in types.items()})
+    columns = schema(settings, {"year": pyarrow.int16()})
+    features = datasets.Features.from_arrow_schema(columns)
     loaded = datasets.load_dataset(
         reader,
         data_files=files,
@@ -342,9 +339,10 @@ def test_the_result_loads_where_it_is_used(tiny: Segmenter, tmp_path: Path, outp
     if reader == "parquet":
         frame = pandas.read_parquet(tmp_path / "out" / "data")
         assert list(frame["text"]) == [row["text"] for row in expected]
-        columns = pyarrow.parquet.read_schema(files[0])
-        assert columns.field("year").type == pyarrow.int16()
+        assert pyarrow.parquet.read_schema(files[0]).equals(columns)
+        assert columns.names == [*CHUNK_COLUMNS, "year"]
         assert columns.field("probability").type == pyarrow.float32()
+        assert columns.field("section").type == pyarrow.list_(pyarrow.string())
         page = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
         assert all(f"| `{name}` |" in page for name in names)
 
@@ -452,7 +450,8 @@ def test_mistakes_in_the_input(
     "setting",
     [
         {"shard_size": 0}, {"workers": -1}, {"max_errors": True}, {"output_format": "xml"},
-        {"carry": "url"}, {"carry": ("text",)}, {"carry": ("a", "a")},
+        {"carry": "url"}, {"carry": ("text",)}, {"carry": ("a", "a")}, {"carry": ("section",)},
+        {"markup": "html"},
     ],
 )  # fmt: skip
 def test_settings_out_of_range(setting: dict[str, Any]) -> None:

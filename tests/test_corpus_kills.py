@@ -24,7 +24,7 @@ from segmenter.corpus import run
 from segmenter.sentences import SentencexSplitter
 
 from .conftest import ROOT
-from .tiny_corpus import SHARD, config, write_folder
+from .tiny_corpus import SHARD, config, sized, write_folder
 
 COUNT = 1500
 
@@ -72,6 +72,7 @@ def assert_equal(output: Path, right: Path) -> None:
     assert (output / "errors.jsonl").read_bytes() == (right / "errors.jsonl").read_bytes()
     runs = [json.loads((folder / "run.json").read_text()) for folder in (output, right)]
     assert runs[0]["complete"] is runs[1]["complete"] is True
+    assert runs[0]["fingerprints"] == runs[1]["fingerprints"]
     for name, value in runs[1]["counts"].items():
         if not name.startswith("seconds"):
             assert runs[0]["counts"][name] == value, name
@@ -102,6 +103,10 @@ def be_killed(tiny_folder: Path, inputs: Path, output: Path, kill: Kill, **envir
     assert process.returncode == -signal.SIGKILL, stderr.decode()
 
 
+def column(table: pyarrow.Table) -> list[dict[str, str]]:
+    return list(table.column("context").to_pylist())
+
+
 def states(output: Path) -> set[str]:
     """What a kill has left behind."""
     done = {path.stem for path in output.glob(".run/done/*.json")}
@@ -110,19 +115,21 @@ def states(output: Path) -> set[str]:
     return found | ({"a shard half written"} if list(output.glob(".run/partial-part-*.parquet")) else set())
 
 
-def test_ten_kills(
-    tiny: Segmenter, tiny_folder: Path, inputs: Path, undisturbed: Path, tmp_path: Path
-) -> None:
-    output = tmp_path / "out"
+def test_ten_kills(tiny: Segmenter, tiny_folder: Path, inputs: Path, tmp_path: Path) -> None:
+    output, undisturbed = tmp_path / "out", tmp_path / "undisturbed"
+    assert run([inputs], undisturbed, sized(tiny), config()).is_complete
+    assert any(context["before"] for table in tables(undisturbed).values() for context in column(table))
     seen: set[str] = set()
     for number, kill in enumerate(kills(seed=5)):
-        be_killed(tiny_folder, inputs, output, kill, WORKERS=str(int(number % 5 == 4)))
+        be_killed(tiny_folder, inputs, output, kill, WORKERS=str(int(number % 5 == 4)), SIZES="1")
         assert_whole(output, undisturbed)
         seen |= states(output)
     assert seen == {"a shard without its record", "a shard half written"}
     done = len(list((output / ".run" / "done").iterdir()))
     assert 0 < done < COUNT // SHARD
-    assert run([inputs], output, tiny, config()).is_complete
+    with pytest.raises(CorpusError, match="holds another run"):
+        run([inputs], output, tiny, config())
+    assert run([inputs], output, sized(tiny), config()).is_complete
     assert_equal(output, undisturbed)
     assert not list((output / ".run").glob("partial-*"))
 

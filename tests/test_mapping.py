@@ -15,12 +15,12 @@ import pytest
 from datasets import Dataset
 from datasets.fingerprint import Hasher
 
-from segmenter import CheckpointError, Chunk, ConfigError, InputError, Segmenter
+from segmenter import CheckpointError, Chunk, ChunkConfig, ConfigError, Document, InputError, Segmenter
 from segmenter.backends import TorchScorer
 from segmenter.light import load_light
-from segmenter.mapping import chunk_row
 
 from .conftest import ROOT
+from .cutting import byte_level_bpe
 
 TEXTS = ["The harbour is old. Fog is common. She left school.", None, "", "Beans are ground.\n\nFog."]
 
@@ -41,29 +41,48 @@ def chance(chunk: Chunk) -> object:
     return pytest.approx(np.nan if chunk.probability is None else chunk.probability, abs=1e-4, nan_ok=True)
 
 
-def chunks_of(tiny: Segmenter, text: str) -> list[dict[str, Any]]:
+def chunks_of(tiny: Segmenter, number: int, **settings: Any) -> list[dict[str, Any]]:
+    document = Document(text=TEXTS[number] or "", id=f"d{number}", title=f"Year {number}")
     return [
-        {**chunk_row(chunk), "probability": chance(chunk), "title": ""} for chunk in tiny.segment(text).chunks
+        {**chunk.row(), "probability": chance(chunk), "title": "", "page": chunk.page or 0}
+        for chunk in tiny.segment(document, **settings).chunks
     ]
+
+
+def lists_of(tiny: Segmenter, **settings: Any) -> list[list[dict[str, Any]] | None]:
+    rows = [chunks_of(tiny, number, **settings) for number in range(len(TEXTS))]
+    without = [[{name: row[name] for name in row if name != "doc_id"} for row in found] for found in rows]
+    return [None if text is None else found for text, found in zip(TEXTS, without, strict=True)]
 
 
 def test_a_list_column_a_row(tiny: Segmenter, tmp_path: Path) -> None:
     found = dataset(tmp_path).map(tiny.as_map(), batched=True, batch_size=3)
     assert found.column_names == ["id", "text", "year", "chunks"]
     assert list(found["text"]) == TEXTS
-    for text, chunks in zip(TEXTS, found["chunks"], strict=True):
-        assert chunks == (None if text is None else chunks_of(tiny, text))
+    assert list(found["chunks"]) == lists_of(tiny)
+
+
+def test_sizes_and_context_too(tiny: Segmenter, tmp_path: Path) -> None:
+    settings = {
+        "chunks": ChunkConfig(max_tokens=90, neighbours=1, header="{document}"),
+        "tokenizer": byte_level_bpe([text for text in TEXTS if text]),
+    }
+    mapped = tiny.as_map(**settings, title_column="year")
+    before = dataset(tmp_path).map(lambda row: {"year": f"Year {row['year']}"})
+    first = Hasher.hash(mapped)
+    found = before.map(mapped, batched=True, batch_size=3, features=mapped.features(before.features))
+    assert list(found["chunks"]) == lists_of(tiny, **settings)
+    contexts = [chunk["context"] for chunks in found["chunks"] for chunk in chunks or ()]
+    assert {context["header"] for context in contexts} == {"Year 0\n\n", "Year 3\n\n"}
+    assert any(context["before"] for context in contexts)
+    # What a tokenizer has worked out by now does not matter to the cache.
+    assert Hasher.hash(mapped) == first != Hasher.hash(tiny.as_map(chunks=settings["chunks"]))
 
 
 def test_a_row_a_chunk(tiny: Segmenter, tmp_path: Path) -> None:
     before = dataset(tmp_path)
     flat = tiny.as_map(flatten=True)
-    expected = [
-        {"doc_id": f"d{number}", **row}
-        for number, text in enumerate(TEXTS)
-        if text
-        for row in chunks_of(tiny, text)
-    ]
+    expected = [row for number in range(len(TEXTS)) for row in chunks_of(tiny, number)]
     names = before.column_names
     features = flat.features(before.features)
     assert list(before.map(flat, batched=True, remove_columns=names, features=features)) == expected
@@ -92,7 +111,7 @@ def test_types_are_known_before_the_first_chunk_that_shows_them(tiny: Segmenter)
 
 def test_streams_too(tiny: Segmenter, tmp_path: Path) -> None:
     found = dataset(tmp_path).to_iterable_dataset().map(tiny.as_map(), batched=True)
-    assert [row["chunks"] for row in found] == [None if t is None else chunks_of(tiny, t) for t in TEXTS]
+    assert [row["chunks"] for row in found] == lists_of(tiny)
 
 
 HASH = """
@@ -190,6 +209,10 @@ def test_a_segmenter_can_be_sent(tiny: Segmenter, examples: dict[str, str]) -> N
     (result,) = tiny.segment_prepared([copied])
     assert not isinstance(result, Exception)
     assert result.chunks == tiny.segment(text).chunks
+    again = pickle.loads(pickle.dumps(result))
+    assert again.sentences == result.sentences
+    config = ChunkConfig(max_tokens=20, neighbours=1)
+    assert again.rechunk(config).chunks == result.rechunk(config).chunks
 
 
 def test_what_cannot_be_sent_says_so(tiny_folder: Path, tmp_path: Path) -> None:

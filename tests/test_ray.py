@@ -9,12 +9,16 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
+from ray.data import Dataset
 
-from segmenter import Segmenter
+from segmenter import ChunkConfig, ConfigError, Segmenter
+from segmenter.chunkers import ParagraphChunker, TopicChunker
 from segmenter.corpus import run
+from segmenter.integrations.ray import segment
 
 from .conftest import ROOT
 from .tiny_corpus import config, text
+from .tiny_ray import SIZES
 
 FILES, DOCUMENTS = 8, 60
 
@@ -34,7 +38,8 @@ def test_a_cluster_that_loses_a_node_gives_the_same(
     inputs.mkdir()
     for number in range(FILES):
         numbers = range(number * DOCUMENTS, (number + 1) * DOCUMENTS)
-        lines = [json.dumps({"id": n, "text": text(n), "url": f"u{n}"}).encode() + b"\n" for n in numbers]
+        rows = [{"id": n, "text": text(n), "url": f"u{n}", "title": f"Title {n}"} for n in numbers]
+        lines = [json.dumps(row).encode() + b"\n" for row in rows]
         (inputs / f"{number}.jsonl").write_bytes(b"".join(lines) + b'{"id": "x", "text": "\xff"}\n')
     done = subprocess.run(
         [sys.executable, "-m", "tests.tiny_ray", tiny_folder, inputs, output],
@@ -42,7 +47,7 @@ def test_a_cluster_that_loses_a_node_gives_the_same(
         env={**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-5000:]
-    expected = run([inputs], right, tiny, config(carry=("url",)))
+    expected = run([inputs], right, TopicChunker(tiny, SIZES, len), config(carry=("url",)))
     lines_of_ours = [line for line in done.stdout.splitlines() if not line.startswith("202")]
     assert lines_of_ours[0].endswith("is not empty, expected a new or empty folder")
     # Two nodes when the first file was there, one at the end, and all that there is to be.
@@ -54,9 +59,22 @@ def test_a_cluster_that_loses_a_node_gives_the_same(
             {**row, "probability": pytest.approx(row["probability"], abs=1e-4)} for row in rows
         ]
     assert (output / "errors.jsonl").read_bytes() == (right / "errors.jsonl").read_bytes()
-    counts = json.loads((output / "run.json").read_text())["counts"]
-    assert counts["chunks"] == expected.chunks
+    about = json.loads((output / "run.json").read_text())
+    assert about["counts"]["chunks"] == expected.chunks
+    assert about["fingerprints"] == list(expected.fingerprints)
+    assert about["chunks"]["max_tokens"] == SIZES.max_tokens
+    assert all(row["context"]["header"].startswith("Title ") for rows in found.values() for row in rows)
     schemas = [pyarrow.parquet.read_schema(next((folder / "data").iterdir())) for folder in (output, right)]
     assert schemas[0].equals(schemas[1])
     assert not list(output.rglob(".partial-*"))
     assert len(list((output / "data").iterdir())) == FILES
+    run([inputs], tmp_path / "right paragraphs", ParagraphChunker(), config())
+    assert rows_by_document(tmp_path / "paragraphs") == rows_by_document(tmp_path / "right paragraphs")
+
+
+def test_settings_of_two_ways_are_refused(tiny: Segmenter) -> None:
+    documents = Dataset.__new__(Dataset)
+    with pytest.raises(ConfigError, match="got a ParagraphChunker and model, chunks or tokenizer"):
+        segment(documents, chunker=ParagraphChunker(), chunks=ChunkConfig())
+    with pytest.raises(ConfigError, match="got a TopicChunker, whose model is loaded here"):
+        segment(documents, chunker=TopicChunker(tiny))

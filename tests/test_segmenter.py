@@ -336,7 +336,7 @@ def test_progress_is_shown_on_request_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr("segmenter.segmenter._BAR_DELAY", 0.0)
+    monkeypatch.setattr("segmenter.grouping._BAR_DELAY", 0.0)
     tiny.segment(examples["career.txt"])
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""

@@ -1,6 +1,7 @@
 """Limits of size: the best cut, proved by trying all of them, and limits that hold for what is embedded."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations, pairwise
 from math import log
 
@@ -283,6 +284,13 @@ def test_every_tokenizer_will_do(trained: dict[str, Tokenizer], tokenizer: BertT
 def test_what_is_no_tokenizer_is_refused(wrong: object) -> None:
     with pytest.raises(ConfigError, match="as tokenizer, expected one of tokenizers"):
         counter_of(wrong)
+
+
+def test_any_callable_counts() -> None:
+    for tokenizer in (str.split, len, partial(str.split, sep=" "), lambda text: text.split()):
+        counter = counter_of(tokenizer)
+        assert counter.name
+        assert counter.count(["Fog is common."]).tolist() == [14 if tokenizer is len else 3]
 
 
 def test_a_callable_that_counts_nothing_is_refused() -> None:

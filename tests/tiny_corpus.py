@@ -2,7 +2,8 @@
 
 ``python -m tests.tiny_corpus MODEL INPUT OUTPUT [EVENT COUNT]`` kills itself, as by ``kill -9``, when Python
 is about to do something for the COUNT-th time: ``open`` an input file, or ``os.rename``.
-``WITHOUT=rename`` and ``WITHOUT=record`` take a safeguard out, to show that it is needed.
+``WITHOUT=rename`` and ``WITHOUT=record`` take a safeguard out, to show that it is needed. ``SIZES=1`` cuts to
+sizes, with context.
 """
 
 import os
@@ -10,7 +11,8 @@ import signal
 import sys
 from pathlib import Path
 
-from segmenter import Segmenter
+from segmenter import ChunkConfig, Segmenter
+from segmenter.chunkers import TopicChunker
 from segmenter.corpus import CorpusConfig, run
 from segmenter.corpus.folder import CorpusFolder
 from segmenter.errors import SegmenterError
@@ -42,6 +44,11 @@ def write_folder(folder: Path, count: int) -> Path:
 def config(**settings: object) -> CorpusConfig:
     """A run without processes of its own."""
     return CorpusConfig(**{"shard_size": SHARD, "workers": 0, **settings})  # type: ignore[arg-type]
+
+
+def sized(segmenter: Segmenter) -> TopicChunker:
+    """A cutter to sizes, with context."""
+    return TopicChunker(segmenter, ChunkConfig(max_tokens=20, overlap_sentences=1, header="{document}"))
 
 
 def kill_at(event: str, count: int, inputs: Path) -> None:
@@ -77,7 +84,8 @@ def main() -> None:
         kill_at(sys.argv[4], int(sys.argv[5]), inputs)
     print("begin", flush=True)
     try:
-        run([inputs], output, segmenter, config(workers=workers))
+        chunker = sized(segmenter) if "SIZES" in os.environ else segmenter
+        run([inputs], output, chunker, config(workers=workers))
     except SegmenterError as error:
         sys.exit(str(error))
 

@@ -1,4 +1,4 @@
-"""A run on a cluster of two nodes, the second of which is lost in the middle.
+"""A run on a cluster of two nodes, the second of which is lost in the middle, and one without a model.
 
 ``python -m tests.tiny_ray MODEL INPUT OUTPUT``
 """
@@ -11,6 +11,8 @@ from pathlib import Path
 import ray
 from ray.cluster_utils import Cluster
 
+from segmenter import ChunkConfig
+from segmenter.chunkers import ParagraphChunker
 from segmenter.errors import CorpusError
 from segmenter.integrations.ray import run
 from segmenter.sentences import SentencexSplitter
@@ -18,6 +20,7 @@ from segmenter.sentences import SentencexSplitter
 from .tiny_corpus import config
 
 STORE = 100_000_000
+SIZES = ChunkConfig(max_tokens=60, neighbours=1, header="{document}")
 
 
 class SlowSplitter(SentencexSplitter):
@@ -58,6 +61,8 @@ def main() -> None:
         output,
         config(carry=("url",)),
         model={"model": str(model), "device": "cpu", "sentences": SlowSplitter()},
+        chunks=SIZES,
+        tokenizer=len,
         actors=(2, 2),
         cpus_an_actor=0.5,
     )
@@ -65,6 +70,7 @@ def main() -> None:
     files = len(list(output.glob("data/part-*")))
     alive = sum(node["Alive"] for node in ray.nodes())
     print(f"{nodes} {alive} {report.files == files} {report.chunks} {report.bad_documents}", flush=True)
+    run([inputs], output.with_name("paragraphs"), config(), chunker=ParagraphChunker())
     ray.shutdown()
     cluster.shutdown()
 

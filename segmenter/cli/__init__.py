@@ -2,10 +2,20 @@
 
 import sys
 
-from segmenter.cli import corpora, evaluating, exporting, retrieving, segmenting, training
+from segmenter.cli import corpora, evaluating, exporting, retrieving, segmenting, training, viewing
 from segmenter.cli.common import app, show_warnings
 
-__all__ = ["app", "corpora", "evaluating", "exporting", "main", "retrieving", "segmenting", "training"]
+__all__ = [
+    "app",
+    "corpora",
+    "evaluating",
+    "exporting",
+    "main",
+    "retrieving",
+    "segmenting",
+    "training",
+    "viewing",
+]
 
 
 def main() -> None:

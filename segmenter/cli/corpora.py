@@ -17,6 +17,21 @@ from segmenter.cli.common import (
     app,
     reported,
 )
+from segmenter.cli.cutting import (
+    ChunkerChoice,
+    ChunkerOption,
+    Cutting,
+    Header,
+    MaxTokens,
+    MinTokens,
+    Neighbours,
+    Overlap,
+    Size,
+    StyleChoice,
+    StyleOption,
+    TargetTokens,
+    Tokenizer,
+)
 from segmenter.cli.segmenting import Sentences
 
 if TYPE_CHECKING:
@@ -31,6 +46,14 @@ class ShardFormat(StrEnum):
     PARQUET = "parquet"
     JSONL = "jsonl"
     JSONL_ZST = "jsonl.zst"
+
+
+class MarkupChoice(StrEnum):
+    """What texts are written in."""
+
+    AUTO = "auto"
+    PLAIN = "plain"
+    MARKDOWN = "markdown"
 
 
 @app.command()
@@ -48,6 +71,16 @@ def corpus(
     ],
     text_column: Annotated[str, typer.Option(help="Column with the texts.")] = "text",
     id_column: Annotated[str, typer.Option(help="Column with the ids; without one: file and place.")] = "id",
+    title_column: Annotated[
+        str, typer.Option(help="Column with the titles, for {document} in --header; without one: the id.")
+    ] = "title",
+    markup: Annotated[
+        MarkupChoice,
+        typer.Option(
+            help="markdown: headings cut; tables, lists and code do not. auto: where the id, which of a file "
+            "is its name, ends in .md or .markdown. plain: nowhere."
+        ),
+    ] = MarkupChoice.AUTO,
     carry: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Write it beside each chunk; may be repeated.")
     ] = None,
@@ -58,6 +91,16 @@ def corpus(
     ] = ShardFormat.PARQUET,
     model: Model = None,
     threshold: Threshold = None,
+    chunker: ChunkerOption = ChunkerChoice.TOPIC,
+    max_tokens: MaxTokens = None,
+    min_tokens: MinTokens = None,
+    target_tokens: TargetTokens = None,
+    overlap: Overlap = None,
+    neighbours: Neighbours = 0,
+    header: Header = None,
+    size: Size = None,
+    style: StyleOption = StyleChoice.WINDOW,
+    tokenizer: Tokenizer = None,
     sentences: Sentences = None,
     backend: Backend = BackendChoice.AUTO,
     dtype: Dtype = DtypeChoice.AUTO,
@@ -68,8 +111,8 @@ def corpus(
     workers: Annotated[
         int | None,
         typer.Option(
-            help="Processes that read and tokenize; 0: none beside the model's.",
-            show_default="1 on a CPU, up to 8 beside a GPU",
+            help="Processes that read, tokenize and cut; 0: none beside the model's.",
+            show_default="1 beside a model on a CPU, else up to 8",
         ),
     ] = None,
     max_megabytes: Annotated[float, typer.Option(help="A longer document is an error.")] = 50,
@@ -84,20 +127,36 @@ def corpus(
 ) -> None:
     """Cut a whole corpus into chunks, a row each.
 
-    DIR/data/ gets the shards: doc_id, chunk_index, start, end, text, token_count, probability, title. Bad
-    documents go to DIR/errors.jsonl and do not stop the run. A run that was killed goes on when the same
-    command is given again. Several GPUs: accelerate launch scripts/segment_corpus.py, same options.
+    DIR/data/ gets the shards, with the columns doc_id, chunk_index, start, end, text, token_count,
+    probability, title, section, page, context (header, before, after: what goes to an embedder beside the
+    text), chunk_id and fingerprint (of the settings). Bad documents go to DIR/errors.jsonl and do not stop
+    the run. A run that was killed goes on when the same command is given again. Several GPUs: accelerate
+    launch scripts/segment_corpus.py, same options.
 
-    Example: segmenter corpus articles/ more.jsonl.zst --output chunks
+    Example: segmenter corpus articles/ more.jsonl.zst --output chunks --max-tokens 256
     """
+    cutting = Cutting(
+        chunker=chunker,
+        threshold=threshold,
+        max_tokens=max_tokens,
+        min_tokens=min_tokens,
+        target_tokens=target_tokens,
+        overlap=overlap,
+        neighbours=neighbours,
+        header=header,
+        size=size,
+        style=style,
+        tokenizer=tokenizer,
+    )
     with reported():
         from segmenter.corpus import CorpusConfig, device_of, run, this_rank
-        from segmenter.segmenter import Segmenter
 
         rank = this_rank()
         config = CorpusConfig(
             text_column=text_column,
             id_column=id_column,
+            title_column=title_column,
+            markup=markup.value,
             carry=tuple(carry or ()),
             split=split,
             shard_size=shard_size,
@@ -107,17 +166,23 @@ def corpus(
             workers=workers,
             max_errors=max_errors,
         )
-        segmenter = Segmenter.from_pretrained(
-            model,
-            threshold=threshold,
-            sentences=sentences.value if sentences else None,
-            backend=backend.value,
-            dtype=dtype.value,
-            device=device_of(rank, device),
-            batch_tokens=batch_tokens,
-        )
+        segmenter = None
+        if cutting.needs_model:
+            # Not above, so that cutters that need no model do not wait for torch.
+            from segmenter.segmenter import Segmenter
+
+            segmenter = Segmenter.from_pretrained(
+                model,
+                threshold=threshold,
+                sentences=sentences.value if sentences else None,
+                backend=backend.value,
+                dtype=dtype.value,
+                device=device_of(rank, device),
+                batch_tokens=batch_tokens,
+            )
+        show_progress = not quiet and rank.number == 0
         report = run(
-            inputs, output, segmenter, config, restart=restart, show_progress=not quiet and rank.number == 0
+            inputs, output, cutting.build(segmenter), config, restart=restart, show_progress=show_progress
         )
         _tell(report, output)
 
@@ -127,10 +192,10 @@ def _tell(report: "CorpusReport", output: Path) -> None:
         typer.echo(f"done here; other processes still work in {output}")
         return
     rates = report.throughput()
+    waited = f", {rates['share_waited']:.0%} of the time the model waited" if report.seconds_model else ""
     typer.echo(
         f"{report.documents:,} documents, {report.chunks:,} chunks, {report.bad_documents:,} bad documents; "
-        f"{rates['documents_a_second']:,.1f} documents/s a process, "
-        f"{rates['share_waited']:.0%} of the time the model waited"
+        f"{rates['documents_a_second']:,.1f} documents/s a process{waited}"
     )
     if report.bad_documents:
         typer.echo(f"{output / 'errors.jsonl'} says what is wrong with each")

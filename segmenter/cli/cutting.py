@@ -11,8 +11,8 @@ import typer
 from segmenter.errors import ConfigError
 
 if TYPE_CHECKING:
-    from segmenter.chunkers import Chunker
     from segmenter.config import ChunkConfig
+    from segmenter.corpus import CorpusChunker
     from segmenter.segmenter import Segmenter
 
 __all__ = [
@@ -57,6 +57,18 @@ class StyleChoice(StrEnum):
 
 
 _FIXED = (ChunkerChoice.WORDS, ChunkerChoice.CHARACTERS, ChunkerChoice.TOKENS)
+_SIZES = ("max_tokens", "min_tokens", "target_tokens", "overlap", "neighbours", "header")
+_SETTINGS: dict[ChunkerChoice, tuple[str, ...]] = {
+    ChunkerChoice.TOPIC: ("threshold", *_SIZES),
+    **dict.fromkeys(_FIXED, ("size", "overlap", "style", "header")),
+    ChunkerChoice.SENTENCES: ("size", *_SIZES),
+    ChunkerChoice.PARAGRAPHS: _SIZES,
+    ChunkerChoice.GREEDY: ("max_tokens",),
+    ChunkerChoice.TEXTTILING: _SIZES,
+    ChunkerChoice.DRIFT: _SIZES,
+    ChunkerChoice.WHOLE: (),
+}
+"""What each has beside a tokenizer."""
 
 ChunkerOption = Annotated[
     ChunkerChoice,
@@ -146,7 +158,22 @@ class Cutting:
         """Whether a model cuts."""
         return self.chunker is ChunkerChoice.TOPIC
 
-    def build(self, segmenter: "Segmenter | None") -> "Chunker":
+    def check(self) -> None:
+        """See whether the cutter has all settings that were given.
+
+        :raises ConfigError: If it has not.
+        """
+        for field in fields(self):
+            name, value = field.name, getattr(self, field.name)
+            if value == field.default or name in (*_SETTINGS[self.chunker], "chunker", "tokenizer"):
+                continue
+            given = f" {value}" if name == "style" else ""
+            raise ConfigError(
+                f"got --{name.replace('_', '-')}{given} with --chunker {self.chunker}, which has no such "
+                "setting; leave it out, or take another --chunker"
+            )
+
+    def build(self, segmenter: "Segmenter | None") -> "CorpusChunker":
         """Make the cutter.
 
         :param segmenter: The model, where one is needed.
@@ -155,9 +182,9 @@ class Cutting:
         """
         from segmenter import chunkers
 
-        tokenizer = None if self.tokenizer is None else load_tokenizer(self.tokenizer)
+        self.check()
+        tokenizer = self.loaded_tokenizer
         if self.chunker in _FIXED:
-            self._refuse("threshold", "max_tokens", "min_tokens", "target_tokens", "neighbours")
             return chunkers.FixedSizeChunker(
                 150 if self.size is None else self.size,
                 0.2 if self.overlap is None else _units(self.overlap),
@@ -166,34 +193,34 @@ class Cutting:
                 tokenizer=tokenizer,
                 header=self.header,
             )
-        if self.style is not StyleChoice.WINDOW:
-            raise ConfigError(f"got --style {self.style} with --chunker {self.chunker}, which has none")
         if self.chunker is ChunkerChoice.WHOLE:
-            self._refuse("threshold", "max_tokens", "min_tokens", "target_tokens", "neighbours", "overlap")
-            self._refuse("header", "size")
             return chunkers.WholeDocument()
         if self.chunker is ChunkerChoice.SENTENCES:
-            self._refuse("threshold")
             size = 16 if self.size is None else self.size
             return chunkers.SentenceChunker(size, self.config, tokenizer)
-        self._refuse("size")
         if segmenter is not None:
             return chunkers.TopicChunker(segmenter, self.config, tokenizer)
-        self._refuse("threshold")
         if self.chunker is ChunkerChoice.PARAGRAPHS:
             return chunkers.ParagraphChunker(self.config, tokenizer)
         return self._rival(tokenizer)
 
-    def _rival(self, tokenizer: Any) -> "Chunker":
+    def _rival(self, tokenizer: Any) -> "CorpusChunker":
         from segmenter import rivals
         from segmenter.embedding import MiniLM
 
         if self.chunker is ChunkerChoice.GREEDY:
-            self._refuse("min_tokens", "target_tokens", "overlap", "neighbours", "header")
             return rivals.GreedyChunker(256 if self.max_tokens is None else self.max_tokens, tokenizer)
         if self.chunker is ChunkerChoice.DRIFT:
             return rivals.DriftChunker(MiniLM(), config=self.config, tokenizer=tokenizer)
         return rivals.TextTilingChunker(config=self.config, tokenizer=tokenizer)
+
+    @property
+    def loaded_tokenizer(self) -> Any:
+        """The tokenizer; None for the model's.
+
+        :raises ConfigError: If there is none where the option says.
+        """
+        return None if self.tokenizer is None else load_tokenizer(self.tokenizer)
 
     @property
     def config(self) -> "ChunkConfig":
@@ -220,15 +247,6 @@ class Cutting:
             neighbours=self.neighbours,
             header=self.header,
         )
-
-    def _refuse(self, *names: str) -> None:
-        """Say so if an option was given that this cutter does not have."""
-        for name in names:
-            if getattr(self, name) not in (None, 0):
-                raise ConfigError(
-                    f"got --{name.replace('_', '-')} with --chunker {self.chunker}, which has no such "
-                    "setting; leave it out, or take another --chunker"
-                )
 
 
 def parse_cutting(spec: str) -> Cutting:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from segmenter.segmentation import Segmentation
     from segmenter.segmenter import Segmenter
 
-__all__ = ["ask", "evaluate_retrieval"]
+__all__ = ["Chunkers", "Loader", "ask", "evaluate_retrieval"]
 
 _MOST_SHOWN = 160
 
@@ -109,7 +109,7 @@ def evaluate_retrieval(
             check_plot(plot)
         documents, asked = retrieval.read_corpus(corpus), retrieval.read_questions(questions)
         ways = list(_ways(chunker or ["topic"], sweep or []))
-        loader = _Loader(model, {"backend": backend.value, "dtype": dtype.value, "device": device})
+        loader = Loader(model, {"backend": backend.value, "dtype": dtype.value, "device": device})
         cutters = {name: loader.build(cutting) for name, cutting in ways}
         remembering = Remembering(load_embedder(embedder))
         results = {
@@ -164,7 +164,7 @@ def ask(
         document = read_document(file, encoding)
         overlaps = _overlaps(overlap)
         cuttings = [parse_cutting(spec) for spec in chunker or ["topic"]]
-        loader = _Loader(model, {})
+        loader = Loader(model, {})
         remembering = Remembering(load_embedder(embedder))
         for cutting in cuttings:
             for number in overlaps:
@@ -199,8 +199,12 @@ def load_embedder(name: str) -> "Embedder":
     return found
 
 
-class _Loader:
-    """Makes cutters; those of the model share it, and what it says of each document."""
+class Loader:
+    """Makes cutters; those of the model share it, and what it says of each document.
+
+    :param model: Checkpoint folder or hub name; None for the shipped one.
+    :param runs_with: Other settings of the model.
+    """
 
     def __init__(self, model: str | None, runs_with: dict[str, Any]) -> None:
         self._model, self._runs_with = model, runs_with
@@ -208,6 +212,12 @@ class _Loader:
         self._known: dict[tuple[str | None, int | None], list[Segmentation]] = {}
 
     def build(self, cutting: Cutting) -> "Chunker":
+        """Make a cutter.
+
+        :param cutting: What is asked for.
+        :return: The cutter.
+        :raises ConfigError: If options do not go together.
+        """
         if cutting.chunker is not ChunkerChoice.TOPIC:
             return cutting.build(None)
         if self._segmenter is None:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -39,10 +39,22 @@ from segmenter.cli.cutting import (
 from segmenter.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
+    from segmenter.chunkers import Chunker
     from segmenter.document import Chunk, Document
     from segmenter.segmenter import Segmenter
 
-__all__ = ["Encoding", "boundaries", "info", "read_document", "read_text", "segment"]
+__all__ = [
+    "Encoding",
+    "Markdown",
+    "SentenceChoice",
+    "Sentences",
+    "boundaries",
+    "info",
+    "load",
+    "read_document",
+    "read_text",
+    "segment",
+]
 
 
 class OutputFormat(StrEnum):
@@ -65,6 +77,10 @@ Sentences = Annotated[
 ]
 Kind = Literal["markdown", "html"]
 Encoding = Annotated[str, typer.Option(help="Of the files; a UTF-8 byte order mark is fine.")]
+Markdown = Annotated[
+    bool,
+    typer.Option("--markdown", help="The files are Markdown: headings cut; tables, lists and code do not."),
+]
 Files = Annotated[
     list[str], typer.Argument(metavar="FILE...", help="Files of text or HTML; - is the standard input.")
 ]
@@ -85,12 +101,7 @@ def segment(
     size: Size = None,
     style: StyleOption = StyleChoice.WINDOW,
     tokenizer: Tokenizer = None,
-    markdown: Annotated[
-        bool,
-        typer.Option(
-            "--markdown", help="The files are Markdown: headings cut; tables, lists and code do not."
-        ),
-    ] = False,
+    markdown: Markdown = False,
     html: Annotated[
         bool,
         typer.Option(
@@ -110,10 +121,11 @@ def segment(
 ) -> None:
     """Cut texts into chunks.
 
-    jsonl prints one object a chunk: id, doc, index, start, end, text, token_count, probability (of the
-    boundary that opens it; null for the first), section, page, context (header, before, after: what goes
-    to an embedder beside the text), fingerprint (of the settings), source_start and source_end (in the HTML,
-    where start and end are those of its text without tags).
+    On a terminal the chunks have colours, under a sparkline of the probabilities; in a pipe they are plain.
+    jsonl prints one object a chunk: doc_id, chunk_index, start, end, text, token_count, probability (of the
+    boundary that opens it; null for the first), title, section, page, context (header, before, after: what
+    goes to an embedder beside the text), chunk_id, fingerprint (of the settings),
+    source_start and source_end (its place in an HTML file; else those of start and end).
 
     Example: segmenter segment report.txt --max-tokens 256 --format jsonl
     """
@@ -135,21 +147,39 @@ def segment(
             raise ConfigError("got --markdown and --html, expected one of them")
         segmenter = None
         if cutting.needs_model:
-            segmenter = _load(model, threshold, sentences, backend, dtype, device)
+            segmenter = load(model, threshold, sentences, backend, dtype, device)
         cutter = cutting.build(segmenter)
         failures: list[str] = []
-        for chunks in cutter.chunk_many(
-            _documents(files, encoding, "markdown" if markdown else "html" if html else None, failures),
-            show_progress=sys.stderr.isatty(),
-        ):
-            for chunk in chunks:
-                if output_format is OutputFormat.JSONL:
-                    typer.echo(json.dumps(chunk.row(), ensure_ascii=False))
-                else:
-                    _show(chunk)
+        kind: Kind | None = "markdown" if markdown else "html" if html else None
+        documents = _documents(files, encoding, kind, failures)
+        if output_format is OutputFormat.TEXT and sys.stdout.isatty():
+            _show_in_colour(cutter, documents)
+        else:
+            for chunks in cutter.chunk_many(documents, show_progress=sys.stderr.isatty()):
+                for chunk in chunks:
+                    if output_format is OutputFormat.JSONL:
+                        typer.echo(json.dumps(chunk.row(), ensure_ascii=False))
+                    else:
+                        _show(chunk)
         if profile and segmenter is not None:
             typer.echo(segmenter.profile, err=True)
         fail_after(failures)
+
+
+def _show_in_colour(cutter: "Chunker", documents: Iterable["Document"]) -> None:
+    from rich.console import Console
+
+    from segmenter.chunkers import TopicChunker
+    from segmenter.view.terminal import show_chunks, show_result
+
+    console = Console(highlight=False)
+    is_terminal = sys.stderr.isatty()
+    if isinstance(cutter, TopicChunker):
+        for result in cutter.segment_many(documents, show_progress=is_terminal):
+            show_result(console, result)
+    else:
+        for chunks in cutter.chunk_many(documents, show_progress=is_terminal):
+            show_chunks(console, chunks)
 
 
 def _show(chunk: "Chunk") -> None:
@@ -186,7 +216,7 @@ def boundaries(
     """
     with reported():
         document = read_document(file, encoding)
-        segmenter = _load(model, threshold, sentences, backend, dtype, device)
+        segmenter = load(model, threshold, sentences, backend, dtype, device)
         result = segmenter.segment(document, show_progress=sys.stderr.isatty())
         cut = set(result.boundaries)
         for number, probability in enumerate(result.probabilities, start=1):
@@ -229,7 +259,7 @@ def info(model: Model = None) -> None:
                 typer.echo(f"  {key:22} {f'{value:.3f}' if isinstance(value, float) else value}")
 
 
-def _load(
+def load(
     model: str | None,
     threshold: float | None,
     sentences: SentenceChoice | None,
@@ -237,6 +267,16 @@ def _load(
     dtype: DtypeChoice,
     device: str,
 ) -> "Segmenter":
+    """Load the model that the options of a command ask for.
+
+    :param model: Checkpoint folder or hub name.
+    :param threshold: Gaps above it are cut.
+    :param sentences: How texts are split.
+    :param backend: What runs it.
+    :param dtype: What it computes with.
+    :param device: Where.
+    :return: The segmenter.
+    """
     from segmenter.segmenter import Segmenter
 
     return Segmenter.from_pretrained(

@@ -6,10 +6,14 @@ from typing import Literal, get_args
 from segmenter.errors import ConfigError
 from segmenter.mapping import CHUNK_COLUMNS
 
-__all__ = ["CorpusConfig", "OutputFormat"]
+__all__ = ["CorpusConfig", "Markup", "OutputFormat"]
 
 OutputFormat = Literal["parquet", "jsonl", "jsonl.zst"]
 """What the shards are."""
+
+Markup = Literal["auto", "plain", "markdown"]
+"""What texts are written in. ``"auto"``: Markdown if the document's id, which of a file is its name, ends in
+``.md`` or ``.markdown``; else plain text."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,6 +22,9 @@ class CorpusConfig:
 
     :ivar text_column: Column with the texts, where the input has columns.
     :ivar id_column: Column with the ids; a document without one is named by its file and place.
+    :ivar title_column: Column with the titles, which ``{document}`` in a header becomes; without one, the id.
+    :ivar markup: What the texts are written in: in Markdown headings cut and give the section; tables, lists
+        and code stay whole.
     :ivar carry: Other columns to write beside each chunk.
     :ivar split: The split of a hub name that has none.
     :ivar shard_size: Documents of a shard, 1 or more; what a kill costs at most.
@@ -32,6 +39,8 @@ class CorpusConfig:
 
     text_column: str = "text"
     id_column: str = "id"
+    title_column: str = "title"
+    markup: Markup = "auto"
     carry: tuple[str, ...] = ()
     split: str = "train"
     shard_size: int = 1000
@@ -50,14 +59,15 @@ class CorpusConfig:
                 continue
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ConfigError(f"got {name}={value!r}, expected a whole number, {least} or more")
-        if self.output_format not in get_args(OutputFormat):
-            known = ", ".join(get_args(OutputFormat))
-            raise ConfigError(f"got output_format={self.output_format!r}, expected one of {known}")
+        for name, choices in (("output_format", OutputFormat), ("markup", Markup)):
+            if getattr(self, name) not in get_args(choices):
+                known = ", ".join(get_args(choices))
+                raise ConfigError(f"got {name}={getattr(self, name)!r}, expected one of {known}")
         if isinstance(self.carry, str):
             raise ConfigError(f"got carry={self.carry!r}, expected several names: put it into a tuple")
-        taken = sorted({name for name in self.carry if name in ("doc_id", *CHUNK_COLUMNS)})
+        taken = sorted({name for name in self.carry if name in CHUNK_COLUMNS})
         if taken or len(set(self.carry)) < len(self.carry):
-            own = ", ".join(("doc_id", *CHUNK_COLUMNS))
+            own = ", ".join(CHUNK_COLUMNS)
             raise ConfigError(
                 f"got carry={self.carry!r}, expected other names than {own}, each once; rename the column in "
                 "the input"

@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from segmenter.corpus.config import CorpusConfig
+from segmenter.corpus.config import CorpusConfig, Markup
+from segmenter.document import Document as Source
 from segmenter.errors import InputError
 from segmenter.reading.rows import read_object
+from segmenter.structure import from_markdown
 from segmenter.tokenizing import replace_surrogates
 
 __all__ = ["BadDocument", "Document", "RawDocument", "parse"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MARKDOWN = re.compile(r"\.(md|markdown)(\.gz|\.zst)?\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +44,28 @@ class RawDocument:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document to segment.
+    """A document to cut.
 
     :ivar id: Names it.
     :ivar text: Any string that can be written to a file.
+    :ivar title: What a reader would call it, if that is known.
     :ivar carried: A value for each column to carry.
     """
 
     id: str
     text: str
+    title: str | None = None
     carried: tuple[Any, ...] = ()
+
+    def source(self, markup: Markup) -> Source:
+        """What cutters take.
+
+        :param markup: What the text is written in.
+        :return: The document, its structure known if there is any.
+        """
+        if markup == "markdown" or (markup == "auto" and _MARKDOWN.search(self.id)):
+            return from_markdown(self.text, id=self.id, title=self.title)
+        return Source(text=self.text, id=self.id, title=self.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +94,18 @@ def parse(raw: RawDocument, config: CorpusConfig, keep_types: bool = False) -> D
             raise raw.content
         if raw.kind == "text":
             assert isinstance(raw.content, bytes)
-            return Document(name, _checked(raw.content, config), (None,) * len(config.carry))
+            return Document(name, _checked(raw.content, config), carried=(None,) * len(config.carry))
         row = read_object(raw.content) if isinstance(raw.content, bytes) else raw.content
         name = _id(row.get(config.id_column), name)
         if config.text_column not in row:
             columns = ", ".join(list(row)[:10]) or "no columns"
             raise InputError(f"got {columns}, expected a column {config.text_column}")
         text = _checked(row[config.text_column], config)
+        title = _carried(row.get(config.title_column), False, config)
         carried = tuple(_carried(row.get(column), keep_types, config) for column in config.carry)
     except InputError as error:
         return BadDocument(name, str(error))
-    return Document(name, text, carried)
+    return Document(name, text, title or None, carried)
 
 
 def _id(value: Any, default: str) -> str:

@@ -45,6 +45,7 @@ class Record:
     :ivar chunks: Rows of the file.
     :ivar characters: Of the texts.
     :ivar gaps: How many the model has scored.
+    :ivar fingerprints: Those of the chunks.
     :ivar size: Bytes of the file.
     :ivar seconds: Wall-clock time.
     :ivar seconds_model: Time in the model.
@@ -58,6 +59,7 @@ class Record:
     chunks: int
     characters: int
     gaps: int
+    fingerprints: list[str]
     size: int
     seconds: float
     seconds_model: float

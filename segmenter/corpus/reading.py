@@ -84,7 +84,7 @@ def carried_types(parts: Sequence[Part], config: CorpusConfig) -> "dict[str, pya
     """
     if not config.carry or not all(part.has_types for part in parts):
         return None
-    table = next(_tables(parts[0], config.carry, config), None)
+    table = next(_tables(parts[0], config.carry), None)
     return {name: table.schema.field(name).type for name in config.carry} if table is not None else None
 
 
@@ -235,9 +235,9 @@ def _rows(
     """Documents of a part that has types."""
     expected = _count(part)
     number = 0
-    names = (config.id_column, config.text_column, *config.carry)
+    names = (config.text_column, *config.carry)
     try:
-        for table in _tables(part, names, config):
+        for table in _tables(part, names, (config.id_column, config.title_column)):
             _check_types(table, types, part)
             columns = [_values(table.column(name)) for name in table.column_names]
             for row in zip(*columns, strict=True):
@@ -256,14 +256,14 @@ def _rows(
             yield RawDocument(f"{part.name}:{lost}", "row", cause, begun + part.size)
 
 
-def _tables(part: Part, names: Sequence[str], config: CorpusConfig) -> "Iterator[pyarrow.Table]":
-    """Some rows at a time, of the columns that count."""
+def _tables(part: Part, names: Sequence[str], others: Sequence[str] = ()) -> "Iterator[pyarrow.Table]":
+    """Some rows at a time, of the columns that count and of others, if they are there."""
     data = _streamed(part)
     known = data.column_names or list(next(iter(data), {}))
-    missing = [name for name in names if name not in known and name != config.id_column]
+    missing = [name for name in names if name not in known]
     if missing and known:
         raise _no_column(part, missing[0], known)
-    data = data.select_columns([name for name in dict.fromkeys(names) if name in known])
+    data = data.select_columns([name for name in dict.fromkeys((*names, *others)) if name in known])
     yield from data.with_format("arrow").iter(batch_size=_ROWS_AT_ONCE)
 
 

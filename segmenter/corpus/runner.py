@@ -11,27 +11,27 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from segmenter.corpus.config import CorpusConfig
+from segmenter.corpus.cutting import CorpusChunker, Cutter, chunker_of
 from segmenter.corpus.documents import BadDocument, Document, RawDocument
 from segmenter.corpus.folder import CorpusFolder, Record
+from segmenter.corpus.items import Cut, Item
 from segmenter.corpus.parts import find_parts, fingerprint
 from segmenter.corpus.progress import Progress
 from segmenter.corpus.ranks import device_of, this_rank
 from segmenter.corpus.reading import Stream, carried_types
-from segmenter.corpus.scoring import segment_items
+from segmenter.corpus.report import CorpusReport, outcome, report_of
 from segmenter.corpus.shards import ShardWriter, chunk_rows, open_shard, schema
-from segmenter.corpus.workers import Item, Workers, default_workers
+from segmenter.corpus.workers import Workers, default_workers
 from segmenter.errors import CorpusError, SegmenterError, first_line
-from segmenter.readability import UnreadableTextWarning, is_unreadable
-from segmenter.segmentation import Segmentation
-from segmenter.segmenter import Segmenter
+from segmenter.readability import UnreadableTextWarning
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["CorpusReport", "run"]
+    from segmenter.segmenter import Segmenter
+
+__all__ = ["run"]
 
 _PACKAGES = (
     "cross-segmenter",
@@ -46,69 +46,25 @@ _PACKAGES = (
 _NOT_IDENTITY = ("split", "workers", "max_errors")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CorpusReport:
-    """What a run has done, all of its processes and earlier attempts together.
-
-    :ivar shards: Files written.
-    :ivar documents: Documents read, bad ones included.
-    :ivar bad_documents: Those in ``errors.jsonl``.
-    :ivar empty_documents: Those without a chunk.
-    :ivar unreadable_documents: Those most of whose words the model's vocabulary cannot read.
-    :ivar chunks: Rows written.
-    :ivar characters: Of the texts.
-    :ivar gaps: Gaps that the model has scored.
-    :ivar seconds: Wall-clock time of all shards, that of several processes added up.
-    :ivar seconds_model: Time in the model.
-    :ivar seconds_waited: Time that the model had to wait for documents.
-    :ivar is_complete: Whether all shards of the input are done.
-    """
-
-    shards: int
-    documents: int
-    bad_documents: int
-    empty_documents: int
-    unreadable_documents: int
-    chunks: int
-    characters: int
-    gaps: int
-    seconds: float
-    seconds_model: float
-    seconds_waited: float
-    is_complete: bool
-
-    def throughput(self) -> dict[str, float]:
-        """How fast it went, for each process.
-
-        :return: Documents, characters and gaps a second, and shares of the time, 0 to 1.
-        """
-        seconds = max(self.seconds, 1e-9)
-        return {
-            "documents_a_second": round(self.documents / seconds, 3),
-            "characters_a_second": round(self.characters / seconds, 1),
-            "gaps_a_second": round(self.gaps / seconds, 3),
-            "share_in_model": round(self.seconds_model / seconds, 4),
-            "share_waited": round(self.seconds_waited / seconds, 4),
-        }
-
-
 def run(
     inputs: Iterable[str | os.PathLike[str]],
     output: str | os.PathLike[str],
-    segmenter: Segmenter | None = None,
+    chunker: "CorpusChunker | Segmenter | None" = None,
     config: CorpusConfig | None = None,
     *,
     restart: bool = False,
     show_progress: bool = False,
 ) -> CorpusReport:
-    """Segment a corpus into files of chunks, or go on with it.
+    """Cut a corpus into files of chunks, or go on with it.
 
     A run that was killed goes on when it is called again, and ends with the same output. Each process of a
     launch (``accelerate launch``) makes this call and takes its shards; they share nothing but ``output``.
 
     :param inputs: Files, folders, patterns, addresses as fsspec knows them, or names of data sets on the hub.
     :param output: A new or empty folder on a local disk, or that of the run to go on with.
-    :param segmenter: Does the work; None for the shipped model, on a GPU of this process's own if it can be.
+    :param chunker: How to cut: any of :mod:`segmenter.chunkers` and :mod:`segmenter.rivals`, of which only a
+        ``TopicChunker`` needs a model, or one of your own; a ``Segmenter`` cuts at its threshold. None for
+        the shipped model, on a GPU of this process's own if it can be.
     :param config: How to read and to write.
     :param restart: Whether to begin anew, removing what is there of a run.
     :param show_progress: Whether to show on the standard error how far it is.
@@ -119,24 +75,23 @@ def run(
         are more bad documents than ``config.max_errors``; if the model fails.
     """
     rank = this_rank()
-    config = config or CorpusConfig()
-    segmenter = segmenter or Segmenter.from_pretrained(device=device_of(rank))
+    chunker = chunker_of(_shipped(device_of(rank)) if chunker is None else chunker)
+    cutter, config = Cutter(chunker), config or CorpusConfig()
     if config.workers is None:
-        device = segmenter.runs_with.device if segmenter.runs_with else "cpu"
-        config = replace(config, workers=default_workers(device))
+        config = replace(config, workers=default_workers(cutter.device))
     # What a run has written is none of its input, though the folder be inside of it.
     parts = find_parts(inputs, config.split, without=Path(output).expanduser())
     settings = {name: value for name, value in asdict(config).items() if name not in _NOT_IDENTITY}
-    identity = {"format": 1, "input": fingerprint(parts), **segmenter.identity(), **settings}
+    identity = {"format": 2, "input": fingerprint(parts), **chunker.identity(), **settings}
     types = carried_types(parts, config)
     folder = CorpusFolder(Path(output).expanduser(), rank, f".{config.output_format}")
-    folder.claim(identity, _about(segmenter), restart)
+    folder.claim(identity, _about(cutter.segmenter), restart)
     try:
         progress = Progress(sum(part.size for part in parts), show_progress)
-        work = _Run(segmenter, config, folder, schema(config, types), progress)
+        work = _Run(cutter, config, folder, schema(config, types), progress)
         shards = work.all_shards(Stream(parts, config, types), types is not None)
-        is_complete = folder.finish(shards, lambda: _outcome(_report(folder, True)))
-        report = _report(folder, is_complete)
+        is_complete = folder.finish(shards, lambda: outcome(report_of(folder, True)))
+        report = report_of(folder, is_complete)
     except OSError as error:
         if isinstance(error, SegmenterError):
             raise
@@ -162,13 +117,13 @@ class _Run:
 
     def __init__(
         self,
-        segmenter: Segmenter,
+        cutter: Cutter,
         config: CorpusConfig,
         folder: CorpusFolder,
         columns: "pyarrow.Schema",
         progress: Progress,
     ) -> None:
-        self._segmenter = segmenter
+        self._cutter = cutter
         self._config = config
         self._folder = folder
         self._columns = columns
@@ -184,7 +139,7 @@ class _Run:
         :return: How many shards the input has.
         """
         self._bad = sum(len(record.errors) for _, record in self._folder.records())
-        with Workers(self._segmenter.preparer, self._config, keep_types) as workers:
+        with Workers(self._cutter.first, self._cutter.last, self._config, keep_types) as workers:
             items = workers.prepared(self._mine(stream))
             try:
                 for number, found in groupby(items, attrgetter("shard")):
@@ -212,14 +167,14 @@ class _Run:
     def _shard(self, number: int, items: Iterator[Item], workers: Workers) -> None:
         """Write a shard."""
         partial = self._folder.partial(number)
-        started, model = time.perf_counter(), self._segmenter.profile.seconds["model"]
+        started, model = time.perf_counter(), self._cutter.seconds_model
         waited = workers.seconds_waited
         tally = _Tally()
         try:
             with partial.open("wb") as file:
                 writer = open_shard(file, self._config, self._columns)
                 try:
-                    for place, item, result in segment_items(self._segmenter, items):
+                    for place, item, result in self._cutter.cut(items, workers):
                         self._take(writer, tally, place, item, result)
                 finally:
                     writer.close()
@@ -234,15 +189,16 @@ class _Run:
             chunks=tally.chunks,
             characters=tally.characters,
             gaps=tally.gaps,
+            fingerprints=sorted(tally.fingerprints),
             size=partial.stat().st_size,
             seconds=round(time.perf_counter() - started, 4),
-            seconds_model=round(self._segmenter.profile.seconds["model"] - model, 4),
+            seconds_model=round(self._cutter.seconds_model - model, 4),
             seconds_waited=round(workers.seconds_waited - waited, 4),
         )
         self._folder.finish_shard(number, record)
 
     def _take(
-        self, writer: ShardWriter, tally: "_Tally", place: int, item: Item, result: Segmentation | BadDocument
+        self, writer: ShardWriter, tally: "_Tally", place: int, item: Item, result: Cut | BadDocument
     ) -> None:
         tally.documents += 1
         self._progress.documents += 1
@@ -251,9 +207,9 @@ class _Run:
         else:
             assert isinstance(item.document, Document)
             writer.write(chunk_rows(item.document, result.chunks, self._config.carry))
-            tally.add(item, result)
+            tally.add(result)
             self._progress.chunks += len(result.chunks)
-            self._progress.characters += len(result.text)
+            self._progress.characters += result.characters
         self._progress.update(item.position)
 
     def _tell(self, tally: "_Tally", place: int, bad: BadDocument) -> None:
@@ -280,44 +236,25 @@ class _Tally:
     characters: int = 0
     gaps: int = 0
     errors: list[tuple[int, str, str]] = field(default_factory=list)
+    fingerprints: set[str] = field(default_factory=set)
 
-    def add(self, item: Item, result: Segmentation) -> None:
-        assert item.prepared is not None
-        self.empty += not result.chunks
-        self.unreadable += is_unreadable(item.prepared.unreadable_share)
-        self.chunks += len(result.chunks)
-        self.characters += len(result.text)
-        self.gaps += int(np.count_nonzero(result.scored))
-
-
-def _report(folder: CorpusFolder, is_complete: bool) -> CorpusReport:
-    records = [record for _, record in folder.records()]
-
-    def total(name: str) -> Any:
-        return sum(getattr(record, name) for record in records)
-
-    return CorpusReport(
-        shards=len(records),
-        documents=total("documents"),
-        bad_documents=sum(len(record.errors) for record in records),
-        empty_documents=total("empty"),
-        unreadable_documents=total("unreadable"),
-        chunks=total("chunks"),
-        characters=total("characters"),
-        gaps=total("gaps"),
-        seconds=round(total("seconds"), 3),
-        seconds_model=round(total("seconds_model"), 3),
-        seconds_waited=round(total("seconds_waited"), 3),
-        is_complete=is_complete,
-    )
+    def add(self, cut: Cut) -> None:
+        self.empty += not cut.chunks
+        self.unreadable += cut.is_unreadable
+        self.chunks += len(cut.chunks)
+        self.characters += cut.characters
+        self.gaps += cut.gaps
+        self.fingerprints.update(chunk.fingerprint for chunk in cut.chunks)
 
 
-def _outcome(report: CorpusReport) -> dict[str, Any]:
-    counts = {name: value for name, value in asdict(report).items() if name != "is_complete"}
-    return {"counts": counts, "throughput": report.throughput()}
+def _shipped(device: str) -> "Segmenter":
+    # Not above, so that cutters that need no model do not wait for torch.
+    from segmenter.segmenter import Segmenter
+
+    return Segmenter.from_pretrained(device=device)
 
 
-def _about(segmenter: Segmenter) -> dict[str, Any]:
+def _about(segmenter: "Segmenter | None") -> dict[str, Any]:
     """What is worth knowing of a run, but may change while it goes on."""
     versions = {}
     for name in _PACKAGES:
@@ -325,4 +262,5 @@ def _about(segmenter: Segmenter) -> dict[str, Any]:
             versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return {"versions": versions, "runs_with": asdict(segmenter.runs_with) if segmenter.runs_with else None}
+    runs_with = segmenter.runs_with if segmenter else None
+    return {"versions": versions, "runs_with": asdict(runs_with) if runs_with else None}

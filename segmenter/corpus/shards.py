@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from segmenter.corpus.config import CorpusConfig
 from segmenter.corpus.documents import Document
 from segmenter.document import Chunk
-from segmenter.mapping import CHUNK_COLUMNS, chunk_row
+from segmenter.mapping import arrow_fields
 
 if TYPE_CHECKING:
     import pyarrow
@@ -31,8 +31,7 @@ def schema(config: CorpusConfig, types: "Mapping[str, pyarrow.DataType] | None")
     """
     import pyarrow
 
-    fields = [pyarrow.field("doc_id", pyarrow.string())]
-    fields += [pyarrow.field(name, pyarrow.type_for_alias(kind)) for name, kind in CHUNK_COLUMNS.items()]
+    fields = arrow_fields()
     fields += [pyarrow.field(name, (types or {}).get(name, pyarrow.string())) for name in config.carry]
     return pyarrow.schema(fields)
 
@@ -46,7 +45,7 @@ def chunk_rows(document: Document, chunks: Sequence[Chunk], carry: Sequence[str]
     :return: A row a chunk.
     """
     carried = dict(zip(carry, document.carried, strict=True))
-    return [{"doc_id": document.id, **chunk_row(chunk), **carried} for chunk in chunks]
+    return [{**chunk.row(), **carried} for chunk in chunks]
 
 
 class ShardWriter(Protocol):
@@ -75,7 +74,7 @@ class _ParquetShard:
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
         self._rows += rows
-        self._characters += sum(len(row["text"]) for row in rows)
+        self._characters += sum(len(row["text"]) + sum(map(len, row["context"].values())) for row in rows)
         if self._characters >= _GROUP_CHARACTERS or len(self._rows) >= _GROUP_ROWS:
             self._flush()
 

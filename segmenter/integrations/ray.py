@@ -22,16 +22,19 @@ from typing import Any
 import pyarrow
 import pyarrow.compute
 
+from segmenter.chunkers import TopicChunker
+from segmenter.config import ChunkConfig
 from segmenter.corpus.config import CorpusConfig
+from segmenter.corpus.cutting import CorpusChunker, Cutter, chunker_of
 from segmenter.corpus.documents import BadDocument, Document, parse
+from segmenter.corpus.items import begin
 from segmenter.corpus.parts import Part, find_parts, fingerprint
 from segmenter.corpus.reading import Stream, carried_types
-from segmenter.corpus.scoring import segment_items
 from segmenter.corpus.shards import chunk_rows, error_line, open_shard, publish, schema
-from segmenter.corpus.workers import prepare_document
-from segmenter.errors import CorpusError, first_line
+from segmenter.counting import TextTokenizer, counter_of
+from segmenter.errors import ConfigError, CorpusError, first_line
 from segmenter.extras import require
-from segmenter.segmenter import Segmenter
+from segmenter.profiling import Profile
 
 require("ray")
 
@@ -73,32 +76,43 @@ def run(
     config: CorpusConfig | None = None,
     *,
     model: Mapping[str, Any] | None = None,
+    chunks: ChunkConfig | None = None,
+    tokenizer: TextTokenizer | None = None,
+    chunker: CorpusChunker | None = None,
     actors: tuple[int, int] = (1, 1),
     gpus_an_actor: float = 0,
     cpus_an_actor: float = 1,
 ) -> RayReport:
-    """Segment a corpus on the cluster that ``ray.init`` has connected to.
+    """Cut a corpus on the cluster that ``ray.init`` has connected to.
 
     :param inputs: As for :func:`segmenter.corpus.run`; every machine has to reach them.
     :param output: A new or empty folder or address (``s3://...``) that every machine can write to.
     :param config: How to read and to write; shard size, workers and ``max_errors`` do not count here.
     :param model: Arguments of ``Segmenter.from_pretrained``, which each actor calls. In a cluster of unlike
         machines give ``backend`` and ``dtype``, since ``"auto"`` may differ.
+    :param chunks: How to cut; None: at the threshold, without limits.
+    :param tokenizer: What its sizes are in; None: the checkpoint's.
+    :param chunker: Cuts in place of the model, ``chunks`` and ``tokenizer``: any that needs no model.
     :param actors: Fewest and most copies of the model at a time.
     :param gpus_an_actor: GPUs of each, 0.5 for two on one.
     :param cpus_an_actor: Cores of each.
     :return: What was done.
     :raises InputError: If there is nothing to read.
+    :raises ConfigError: If settings do not go together.
     :raises CorpusError: If ``output`` is not empty.
     """
     inputs, config = list(inputs), config or CorpusConfig()
+    recipe = _Recipe(dict(model or {}), chunks, tokenizer, chunker)
     about = {"input": fingerprint(find_parts(inputs, config.split)), "settings": asdict(config)}
     # Before the work begins.
-    sink = _Sink(os.fspath(output), config, about | {"model": dict(model or {})})
+    sink = _Sink(os.fspath(output), config, about | recipe.about())
     found = segment(
         read(inputs, config),
         config,
         model=model,
+        chunks=chunks,
+        tokenizer=tokenizer,
+        chunker=chunker,
         actors=actors,
         gpus_an_actor=gpus_an_actor,
         cpus_an_actor=cpus_an_actor,
@@ -112,7 +126,8 @@ def read(inputs: Iterable[str | os.PathLike[str]], config: CorpusConfig | None =
 
     :param inputs: As for :func:`segmenter.corpus.run`.
     :param config: How to read.
-    :return: A row a document: ``doc_id``, ``text`` and ``cause``, of which one is null, and what is carried.
+    :return: A row a document: ``doc_id``, ``title``, ``text`` and ``cause``, of which one is null, and what
+        is carried.
     :raises InputError: If there is nothing to read.
     """
     config = config or CorpusConfig()
@@ -136,24 +151,33 @@ def segment(
     config: CorpusConfig | None = None,
     *,
     model: Mapping[str, Any] | None = None,
+    chunks: ChunkConfig | None = None,
+    tokenizer: TextTokenizer | None = None,
+    chunker: CorpusChunker | None = None,
     actors: tuple[int, int] = (1, 1),
     gpus_an_actor: float = 0,
     cpus_an_actor: float = 1,
 ) -> Dataset:
-    """Segment documents, in actors that hold the model.
+    """Cut documents, in actors that hold the model.
 
-    :param documents: Rows with ``doc_id`` and ``text``, as :func:`read` gives them or of your own.
-    :param config: Which columns are carried, and what is too long.
+    :param documents: Rows with ``doc_id`` and ``text``, perhaps ``title``, as :func:`read` gives them or of
+        your own.
+    :param config: Which columns are carried, and what the texts are written in.
     :param model: Arguments of ``Segmenter.from_pretrained``, which each actor calls.
+    :param chunks: How to cut; None: at the threshold, without limits.
+    :param tokenizer: What its sizes are in; None: the checkpoint's.
+    :param chunker: Cuts in place of the model, ``chunks`` and ``tokenizer``: any that needs no model.
     :param actors: Fewest and most copies of the model at a time.
     :param gpus_an_actor: GPUs of each.
     :param cpus_an_actor: Cores of each.
     :return: A row a chunk with the columns of ``docs/scale.md``, and ``cause``; of a bad document one row,
         null but for ``doc_id`` and ``cause``.
+    :raises ConfigError: If settings do not go together.
     """
+    recipe = _Recipe(dict(model or {}), chunks, tokenizer, chunker)
     return documents.map_batches(
         _Actor,
-        fn_constructor_kwargs={"config": config or CorpusConfig(), "model": dict(model or {})},
+        fn_constructor_kwargs={"config": config or CorpusConfig(), "recipe": recipe},
         compute=ActorPoolStrategy(min_size=actors[0], max_size=actors[1]),
         # A block at a time. Ray may let the actors read, too, and would put as many files into one task then
         # as this is rows.
@@ -178,22 +202,62 @@ def write(chunks: Dataset, output: str | os.PathLike[str], config: CorpusConfig 
     return sink.report
 
 
-class _Actor:
-    """Holds the model."""
+class _Recipe:
+    """How an actor makes its cutter; it can be sent to any machine."""
 
-    def __init__(self, config: CorpusConfig, model: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        model: dict[str, Any],
+        chunks: ChunkConfig | None,
+        tokenizer: TextTokenizer | None,
+        chunker: CorpusChunker | None,
+    ) -> None:
+        if chunker is not None and (model or chunks is not None or tokenizer is not None):
+            raise ConfigError(
+                f"got a {type(chunker).__name__} and model, chunks or tokenizer; expected that or these"
+            )
+        if isinstance(chunker, TopicChunker):
+            raise ConfigError(
+                "got a TopicChunker, whose model is loaded here; expected model, chunks and tokenizer, from "
+                "which each actor makes its own"
+            )
+        self._model = model
+        self._chunks = chunks or ChunkConfig()
+        self._counter = None if tokenizer is None else counter_of(tokenizer)
+        self._chunker = None if chunker is None else chunker_of(chunker)
+
+    def build(self) -> CorpusChunker:
+        if self._chunker is not None:
+            return self._chunker
+        # Not above, so that actors that need no model do not wait for torch.
+        from segmenter.segmenter import Segmenter
+
+        return chunker_of(TopicChunker(Segmenter.from_pretrained(**self._model), self._chunks, self._counter))
+
+    def about(self) -> dict[str, Any]:
+        """What ``run.json`` says of it."""
+        if self._chunker is not None:
+            return {"chunks": self._chunker.identity()}
+        tokenizer = self._counter.name if self._counter else None
+        return {"model": self._model, "chunks": {**asdict(self._chunks), "tokenizer": tokenizer}}
+
+
+class _Actor:
+    """Holds the cutter, and with it the model."""
+
+    def __init__(self, config: CorpusConfig, recipe: _Recipe) -> None:
         self._config = config
-        self._segmenter = Segmenter.from_pretrained(**model)
+        self._cutter = Cutter(recipe.build())
 
     def __call__(self, batch: pyarrow.Table) -> pyarrow.Table:
-        config, segmenter = self._config, self._segmenter
+        config, profile = self._config, Profile()
         columns = schema(config, {name: batch.schema.field(name).type for name in config.carry})
         items = (
-            prepare_document(0, 0, _document(row, config), segmenter.preparer, segmenter.profile)
+            begin(0, 0, _document(row, config), self._cutter.first, config.markup, profile)
             for row in batch.to_pylist()
         )
         rows: list[dict[str, Any]] = []
-        for _, item, result in segment_items(segmenter, items):
+        for _, item, result in self._cutter.cut(items):
             if isinstance(result, BadDocument):
                 rows.append({"doc_id": result.id, CAUSE: result.cause})
             else:
@@ -219,7 +283,7 @@ class _Sink(Datasink):  # type: ignore[misc]
 
         :param blocks: Its rows.
         :param ctx: Its number.
-        :return: How many there were, and the bad documents.
+        :return: How many there were, the bad documents, and the fingerprints of the others.
         """
         errors: list[tuple[str, str]] = []
         tables = []
@@ -231,10 +295,11 @@ class _Sink(Datasink):  # type: ignore[misc]
                 bad = table.filter(pyarrow.compute.invert(is_good))
                 errors += zip(bad.column("doc_id").to_pylist(), bad.column(CAUSE).to_pylist(), strict=True)
         chunks = sum(table.num_rows for table in tables)
+        fingerprints = {name for table in tables for name in table.column("fingerprint").unique().to_pylist()}
         if chunks:
             name = f"part-{ctx.task_idx:06d}.{self._config.output_format}"
             self._publish(f"data/{name}", tables)
-        return {"chunks": chunks, "errors": errors}
+        return {"chunks": chunks, "errors": errors, "fingerprints": sorted(fingerprints)}
 
     def on_write_complete(self, write_result: Any) -> None:
         """Write what the run has become.
@@ -249,7 +314,12 @@ class _Sink(Datasink):  # type: ignore[misc]
             bad_documents=len(errors),
         )
         self._publish("errors.jsonl", "".join(error_line(*error) for error in sorted(errors)))
-        about = {**self._about, "counts": asdict(self.report), "complete": True}
+        about = {
+            **self._about,
+            "counts": asdict(self.report),
+            "fingerprints": sorted({name for result in found for name in result["fingerprints"]}),
+            "complete": True,
+        }
         text = json.dumps(about, indent=1, ensure_ascii=False, default=_shown)
         self._publish("run.json", text + "\n")
 
@@ -316,7 +386,7 @@ def _tables(
     stream: Stream, config: CorpusConfig, types: "dict[str, pyarrow.DataType] | None"
 ) -> Iterator[pyarrow.Table]:
     carried = [(name, (types or {}).get(name, pyarrow.string())) for name in config.carry]
-    names = ("doc_id", "text", CAUSE)
+    names = ("doc_id", "text", "title", CAUSE)
     columns = pyarrow.schema([*((name, pyarrow.string()) for name in names), *carried])
     rows: list[dict[str, Any]] = []
     weight = 0
@@ -326,7 +396,7 @@ def _tables(
             rows.append({"doc_id": document.id, CAUSE: document.cause})
         else:
             values = dict(zip(config.carry, document.carried, strict=True))
-            rows.append({"doc_id": document.id, "text": document.text, **values})
+            rows.append({"doc_id": document.id, "text": document.text, "title": document.title, **values})
         weight += raw.weight
         if weight >= _ROWS_BYTES or len(rows) == _ROWS:
             yield pyarrow.Table.from_pylist(rows, schema=columns)
@@ -339,4 +409,6 @@ def _document(row: Mapping[str, Any], config: CorpusConfig) -> Document | BadDoc
         return BadDocument(str(row["doc_id"]), row[CAUSE])
     if row["text"] is None:
         return BadDocument(str(row["doc_id"]), "got null, expected a text")
-    return Document(str(row["doc_id"]), row["text"], tuple(row[name] for name in config.carry))
+    carried = tuple(row[name] for name in config.carry)
+    title = row.get("title")
+    return Document(str(row["doc_id"]), row["text"], None if title is None else str(title), carried)

@@ -1,5 +1,6 @@
 """From a checkpoint and labelled documents to a better checkpoint, with the proof of it."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -70,12 +71,12 @@ class FineTuningConfig:
 
 def train(
     train_documents: Sequence[LabelledDocument],
-    output: Path,
+    output: str | os.PathLike[str],
     config: TrainingConfig,
     *,
     eval_documents: Sequence[LabelledDocument] | None = None,
     replay_documents: Sequence[LabelledDocument] = (),
-    model: str | Path | None = None,
+    model: str | os.PathLike[str] | None = None,
     settings: FineTuningConfig | None = None,
     show_progress: bool = False,
 ) -> RunReport:
@@ -113,7 +114,7 @@ def train(
         WindowBuilder(context, checkpoint.max_positions, checkpoint.cls_id, checkpoint.sep_id)
     if config.precision == "fp16" and is_cpu_only():
         raise ConfigError("got precision='fp16' without a GPU, expected 'fp32' or 'bf16'")
-    folder = RunFolder(output)
+    folder = RunFolder(Path(output))
     if process.is_main_process:
         folder.claim(identity(checkpoint, config, sampling, settings, data))
     try:
@@ -232,7 +233,7 @@ def finish(
     return report
 
 
-def load_base(model: str | Path | None) -> Checkpoint:
+def load_base(model: str | os.PathLike[str] | None) -> Checkpoint:
     """Load the checkpoint to start from.
 
     :param model: None for the shipped model, a checkpoint folder, or a name on the hub.

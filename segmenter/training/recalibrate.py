@@ -1,5 +1,6 @@
 """Probabilities and thresholds for new documents, without training."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,8 +37,8 @@ class Recalibration:
 def recalibrate(
     documents: Sequence[LabelledDocument],
     *,
-    model: str | Path | None = None,
-    output: Path | None = None,
+    model: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
     goal: Goal | None = None,
     show_progress: bool = False,
 ) -> Recalibration:
@@ -57,7 +58,7 @@ def recalibrate(
     goal = goal or Goal()
     checkpoint = Checkpoint.load(locate(model))
     if output is not None:
-        refuse_used_folder(output)
+        refuse_used_folder(Path(output))
     elif model is None or not Path(model).expanduser().is_dir():
         raise ConfigError("the shipped model, and one of the hub, stay as they are: name an output folder")
     checkpoint = replace(checkpoint, config=replace(checkpoint.config, candidates="auto"))
@@ -75,5 +76,6 @@ def recalibrate(
         for mode, found in after.items()
     }
     config = replace(calibration.settings(checkpoint.config), metrics=metrics)
-    write_checkpoint(checkpoint.model, checkpoint.tokenizer, config, output or checkpoint.folder)
+    folder = checkpoint.folder if output is None else Path(output)
+    write_checkpoint(checkpoint.model, checkpoint.tokenizer, config, folder)
     return Recalibration(calibration, {mode: measure(found) for mode, found in scores.items()}, after)
