@@ -36,8 +36,8 @@ _OF_LINES = ("fence", "code_block", "html_block")
 def from_markdown(text: str, *, id: str | None = None, title: str | None = None) -> Document:  # noqa: A002
     """Read the structure of a Markdown text, whose offsets stay those of the source.
 
-    Headings start sections. Tables, lists, fenced and indented code, HTML and front matter are blocks; block
-    quotes are paragraphs.
+    Headings start sections. Tables, lists, fenced and indented code, HTML and front matter are blocks; the
+    paragraphs of block quotes are some like others.
 
     :param text: Markdown.
     :param id: Names the document.
@@ -56,8 +56,7 @@ def from_markdown(text: str, *, id: str | None = None, title: str | None = None)
     sections = make_sections(headings, text)
     blocks = [Block(0, offsets[skipped], tuple(offsets[1:skipped]))] if skipped else []
     blocks += _blocks(tokens, offsets[skipped:], text)
-    top = [token for token in tokens if token.level == 0 and token.map and token.nesting >= 0]
-    starts = {offsets[token.map[0] + skipped] for token in top if token.map}
+    starts = {offsets[line + skipped] for line in _paragraphs(tokens)}
     return Document(
         text=text,
         id=id,
@@ -131,6 +130,22 @@ def _blocks(tokens: Sequence[Token], offsets: Sequence[int], text: str) -> Itera
             head = text[offsets[first] : offsets[first + 2]] if token.type == "table_open" else ""
             items = tuple(offsets[row] for row in rows if row > first + (2 if head else 0))
             yield Block(offsets[first], offsets[last], items, head)
+
+
+def _paragraphs(tokens: Iterable[Token]) -> Iterable[int]:
+    """First lines of what stands at the top, and of paragraphs in quotes."""
+    depth = 0  # of lists
+    end = 0  # of the paragraph before in a quote: the sign of a line without text belongs to the next one
+    for token in tokens:
+        depth += token.nesting if token.type.startswith("list_item") else 0
+        if not token.map or token.nesting < 0:
+            continue
+        if token.level == 0:
+            yield token.map[0]
+            end = token.map[0]
+        elif token.type == "paragraph_open" and not depth:
+            yield end
+            end = token.map[1]
 
 
 def _rows(tokens: Sequence[Token], kind: str, parent: Token) -> Iterable[int]:

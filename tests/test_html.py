@@ -298,7 +298,9 @@ WORDS = ["harbour", "rope", "bread", "lantern", "gull", "oven", "tide", "barley"
 SENTENCES = st.lists(st.sampled_from(WORDS), min_size=3, max_size=6).map(
     lambda w: " ".join(w).capitalize() + "."
 )
-PARAGRAPHS = st.lists(SENTENCES, min_size=1, max_size=4).map(" ".join)
+PARAGRAPHS = st.lists(SENTENCES | SENTENCES.map(lambda text: f"{text}\n"), min_size=1, max_size=4).map(
+    lambda parts: " ".join(parts).replace("\n ", "\n").strip()
+)
 TABLES = st.lists(st.tuples(*[st.sampled_from(WORDS)] * 2), min_size=2, max_size=5).map(
     lambda rows: "\n".join(["| a | b |", "|---|---|", *(f"| {x} | {y} |" for x, y in rows)])
 )
@@ -311,7 +313,9 @@ CODE = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(
 HEADINGS = st.tuples(st.integers(1, 3), st.sampled_from(WORDS)).map(
     lambda found: f"{'#' * found[0]} {found[1]}"
 )
-QUOTES = PARAGRAPHS.map(lambda text: f"> {text}")
+QUOTES = st.lists(PARAGRAPHS, min_size=1, max_size=3).map(
+    lambda parts: "\n>\n".join("> " + part.replace("\n", "\n> ") for part in parts)
+)
 MARKDOWN = st.lists(
     st.one_of(PARAGRAPHS, PARAGRAPHS, TABLES, LISTS, CODE, HEADINGS, QUOTES), min_size=1, max_size=12
 )
