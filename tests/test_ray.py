@@ -9,16 +9,15 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
-from ray.data import Dataset
 
 from segmenter import ChunkConfig, ConfigError, Segmenter
 from segmenter.chunkers import ParagraphChunker, TopicChunker
 from segmenter.corpus import run
-from segmenter.integrations.ray import segment
+from segmenter.integrations.ray import run as run_on_ray
 
 from .conftest import ROOT
 from .tiny_corpus import config, text
-from .tiny_ray import SIZES
+from .tiny_ray import SIZES, SlowSplitter
 
 FILES, DOCUMENTS = 8, 60
 
@@ -31,9 +30,7 @@ def rows_by_document(output: Path) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def test_a_cluster_that_loses_a_node_gives_the_same(
-    tiny: Segmenter, tiny_folder: Path, tmp_path: Path
-) -> None:
+def test_a_cluster_that_loses_a_node_gives_the_same(tiny_folder: Path, tmp_path: Path) -> None:
     inputs, output, right = tmp_path / "in", tmp_path / "out", tmp_path / "right"
     inputs.mkdir()
     for number in range(FILES):
@@ -47,7 +44,8 @@ def test_a_cluster_that_loses_a_node_gives_the_same(
         env={**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-5000:]
-    expected = run([inputs], right, TopicChunker(tiny, SIZES, len), config(carry=("url",)))
+    segmenter = Segmenter.from_pretrained(tiny_folder, device="cpu", sentences=SlowSplitter())
+    expected = run([inputs], right, TopicChunker(segmenter, SIZES, len), config(carry=("url",)))
     lines_of_ours = [line for line in done.stdout.splitlines() if not line.startswith("202")]
     assert lines_of_ours[0].endswith("is not empty, expected a new or empty folder")
     # Two nodes when the first file was there, one at the end, and all that there is to be.
@@ -72,9 +70,8 @@ def test_a_cluster_that_loses_a_node_gives_the_same(
     assert rows_by_document(tmp_path / "paragraphs") == rows_by_document(tmp_path / "right paragraphs")
 
 
-def test_settings_of_two_ways_are_refused(tiny: Segmenter) -> None:
-    documents = Dataset.__new__(Dataset)
+def test_settings_of_two_ways_are_refused(tiny: Segmenter, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="got a ParagraphChunker and model, chunks or tokenizer"):
-        segment(documents, chunker=ParagraphChunker(), chunks=ChunkConfig())
+        run_on_ray([tmp_path], tmp_path / "out", chunker=ParagraphChunker(), chunks=ChunkConfig())
     with pytest.raises(ConfigError, match="got a TopicChunker, whose model is loaded here"):
-        segment(documents, chunker=TopicChunker(tiny))
+        run_on_ray([tmp_path], tmp_path / "out", chunker=TopicChunker(tiny))

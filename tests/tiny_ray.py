@@ -20,7 +20,7 @@ from segmenter.sentences import SentencexSplitter
 from .tiny_corpus import config
 
 STORE = 100_000_000
-SIZES = ChunkConfig(max_tokens=60, neighbours=1, header="{document}")
+SIZES = ChunkConfig(max_tokens=90, neighbours=1, header="{document}")
 
 
 class SlowSplitter(SentencexSplitter):
