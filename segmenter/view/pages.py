@@ -26,6 +26,12 @@ from segmenter.view.picture import picture_of, picture_of_labelled
 
 __all__ = ["compare_page", "labelled_page", "page"]
 
+_SCRIPTS = {
+    "view": ("common.js", "view.js", "chunks.js", "dial.js", "gaps.js", "start.js"),
+    "compare": ("common.js", "compare.js"),
+}
+"""What is put together, in this order, into the one script of each page."""
+
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _UNSAFE = re.compile("[<>&\u2028\u2029]")
 
@@ -111,7 +117,7 @@ def compare_page(
 def _fill(kind: str, data: dict[str, Any], title: str) -> str:
     """Put styles, scripts and data into a page."""
     style = _read("page.css")
-    script = _read("common.js") + _read(f"{kind}.js")
+    script = "\n".join(_read(name) for name in _SCRIPTS[kind])
     values = {
         "policy": "; ".join(
             [

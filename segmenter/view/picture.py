@@ -51,7 +51,7 @@ class Picture:
     def payload(self) -> dict[str, Any]:
         """All of it as plain values, for JSON.
 
-        :return: What ``view.js`` reads. Probabilities have as many digits as tell them from other numbers in
+        :return: What the scripts read. Probabilities have as many digits as tell them from other numbers in
             float32; what a window lacks of a sentence is in code points.
         """
         gaps = np.flatnonzero(self.candidates)
