@@ -27,7 +27,7 @@ class SlowSplitter(SentencexSplitter):
     """Takes its time, so that there is a middle."""
 
     def starts(self, text: str) -> list[int]:
-        time.sleep(0.003)
+        time.sleep(0.02)
         return super().starts(text)
 
 
@@ -53,6 +53,10 @@ def main() -> None:
             time.sleep(0.05)
         nodes.append(sum(node["Alive"] for node in ray.nodes()))
         cluster.remove_node(worker, allow_graceful=False)
+        # The head may take some seconds to see it.
+        while sum(node["Alive"] for node in ray.nodes()) > 1:
+            time.sleep(0.05)
+        nodes.append(len(list(output.glob("data/part-*"))) < len(list(inputs.iterdir())))
 
     thread = threading.Thread(target=lose_a_node, daemon=True)
     thread.start()
