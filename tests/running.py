@@ -32,6 +32,7 @@ def run_page(page: Document) -> list[str]:
     :param page: What :func:`parse` gave.
     :return: Why blocks did not run: a reason each.
     """
+    page.namespace["__name__"] = "__main__"  # As for a script, or what is under that condition would not run.
     skipped = []
     for example in page.examples():
         try:
