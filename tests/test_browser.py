@@ -320,9 +320,7 @@ def test_five_thousand_sentences_do_not_lag(opened: Opened) -> None:
     times = run(browser, "return window.times;")
     print(f"{len(times)} moves, median {median(times):.0f} ms, longest {max(times):.0f} ms")
     assert len(times) > 30
-    # Three quarters of them may wait for what else the machine does.
-    assert sorted(times)[len(times) // 4] < 100
-    assert median(times) < 200
+    assert median(times) < 100
     assert_like(browser, result)
 
 
