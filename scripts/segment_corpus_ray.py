@@ -39,7 +39,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--text-column", default="text")
     parser.add_argument("--id-column", default="id")
     parser.add_argument("--title-column", default="title")
-    parser.add_argument("--markup", default="auto", choices=("auto", "plain", "markdown"))
+    parser.add_argument("--markup", default="auto", choices=("auto", "plain", "markdown", "html"))
     parser.add_argument("--carry", action="append", default=[], metavar="COLUMN")
     parser.add_argument("--format", default="parquet", choices=("parquet", "jsonl", "jsonl.zst"))
     return parser.parse_args()

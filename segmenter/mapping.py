@@ -9,6 +9,7 @@ from segmenter.config import ChunkConfig
 from segmenter.counting import Counter, TextTokenizer
 from segmenter.document import Chunk, Document
 from segmenter.errors import InputError
+from segmenter.markup import Markup, language_of, read_markup
 from segmenter.segmentation import Segmentation
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class ChunkMap:
     :ivar text_column: Column with the texts.
     :ivar id_column: Column with an id a row.
     :ivar title_column: Column with a title a row.
+    :ivar markup: What the texts are written in.
     :ivar flatten: Whether to give a row a chunk.
     """
 
@@ -87,6 +89,7 @@ class ChunkMap:
     text_column: str = "text"
     id_column: str = "id"
     title_column: str = "title"
+    markup: Markup = "auto"
     flatten: bool = False
 
     def __call__(
@@ -105,7 +108,7 @@ class ChunkMap:
         ids = self._ids(batch, numbers, len(texts))
         titles = batch.get(self.title_column, [None] * len(texts))
         documents = [
-            Document(text=text, id=None if name is None else str(name), title=_string(title))
+            self._document(text, _string(name), _string(title))
             for text, name, title in zip(texts, ids, titles, strict=True)
             if text is not None
         ]
@@ -134,6 +137,11 @@ class ChunkMap:
             return columns
         return Features({**before, "chunks": List({name: columns[name] for name in list(columns)[1:]})})
 
+    def _document(self, text: str, name: str | None, title: str | None) -> Document:
+        # What is no string is told by whoever splits it.
+        markup = self.markup if isinstance(text, str) else "plain"
+        return read_markup(text, language_of(name, markup, is_file=False), id=name, title=title)
+
     def _ids(
         self, batch: Mapping[str, Sequence[Any]], numbers: Sequence[int] | None, count: int
     ) -> Sequence[Any]:
@@ -153,8 +161,8 @@ def _typed(chunk: Chunk) -> dict[str, Any]:
     return row
 
 
-def _string(title: Any) -> str | None:
-    return None if title is None else str(title)
+def _string(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
 def _column(batch: Mapping[str, Sequence[Any]], name: str, otherwise: str = "") -> Sequence[Any]:

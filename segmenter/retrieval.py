@@ -24,7 +24,7 @@ from segmenter.document import Chunk, Document
 from segmenter.embedding import Embedder, embed
 from segmenter.errors import InputError
 from segmenter.evaluation import Figure, figure_of
-from segmenter.structure import HTML_SUFFIXES, from_html
+from segmenter.markup import HTML_SUFFIXES, MARKDOWN_SUFFIXES, Markup, language_of, read_markup
 
 __all__ = [
     "KS",
@@ -42,7 +42,7 @@ KS = (1, 3, 5, 10)
 
 MEASURES = ("recall", "precision", "iou", "whole")
 
-_TEXTS = (".md", ".txt", ".text", ".markdown")
+_SUFFIXES = (".txt", ".text", *MARKDOWN_SUFFIXES, *HTML_SUFFIXES)
 _CSV_COLUMNS = ("question", "references", "corpus_id")
 
 
@@ -85,26 +85,25 @@ class Retrieval:
     ks: tuple[int, ...]
 
 
-def read_corpus(folder: str | os.PathLike[str]) -> list[Document]:
+def read_corpus(folder: str | os.PathLike[str], markup: Markup = "auto") -> list[Document]:
     """Read the documents of a folder.
 
     :param folder: Has a file a document; its name without its suffix is the document's id.
-    :return: The documents, by name, HTML read by :func:`segmenter.structure.from_html`; those with names that
-        begin with a dot, and names without a suffix of text (``.md``, ``.txt``, ``.html``), are left out.
+    :param markup: What they are written in.
+    :return: The documents, by name; those with names that begin with a dot, and names without a suffix of
+        text (``.md``, ``.txt``, ``.html``), are left out.
     :raises InputError: If there are none, or one is not UTF-8.
     """
     documents = []
     for path in sorted(Path(folder).glob("*")):
-        suffix = path.suffix.lower()
-        if suffix not in (*_TEXTS, *HTML_SUFFIXES) or path.name.startswith("."):
+        if path.suffix.lower() not in _SUFFIXES or path.name.startswith("."):
             continue
         try:
             # Not as text, which would rewrite line ends and move offsets.
             text = path.read_bytes().decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"cannot read {path}, expected UTF-8: {error}") from error
-        is_html = suffix in HTML_SUFFIXES
-        documents.append(from_html(text, id=path.stem) if is_html else Document(text=text, id=path.stem))
+        documents.append(read_markup(text, language_of(path.name, markup), id=path.stem))
     if not documents:
         raise InputError(
             f"got {folder}, which has no .md, .txt or .html files; expected a folder of documents"

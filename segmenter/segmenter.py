@@ -27,6 +27,7 @@ from segmenter.errors import CheckpointError, ConfigError, InputError
 from segmenter.forking import prepare_process
 from segmenter.grouping import GroupScorer
 from segmenter.mapping import ChunkMap
+from segmenter.markup import Markup
 from segmenter.preparing import Prepared, Preparer
 from segmenter.profiling import Profile
 from segmenter.readability import warn_if_unreadable
@@ -262,6 +263,7 @@ class Segmenter:
         text_column: str = "text",
         id_column: str = "id",
         title_column: str = "title",
+        markup: Markup = "auto",
         flatten: bool = False,
     ) -> ChunkMap:
         """A function for ``datasets``: ``dataset.map(segmenter.as_map(), batched=True)``.
@@ -271,6 +273,7 @@ class Segmenter:
         :param text_column: Column with the texts; a null gives no chunks.
         :param id_column: Column with an id a row, which ``flatten`` needs.
         :param title_column: Column with the titles, which ``{document}`` in a header becomes.
+        :param markup: What the texts are written in; ``"auto"``: Markdown where the id ends in ``.md``.
         :param flatten: Whether to give a row a chunk, in place of one list column ``chunks`` a row. Give
             ``remove_columns=dataset.column_names`` too.
         :return: The function, which ``datasets`` knows again for its cache.
@@ -283,6 +286,7 @@ class Segmenter:
             text_column=text_column,
             id_column=id_column,
             title_column=title_column,
+            markup=markup,
             flatten=flatten,
         )
 

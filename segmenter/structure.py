@@ -18,10 +18,7 @@ from segmenter.extraction import extract
 from segmenter.reading.markdown import front_matter, markdown_headings
 from segmenter.reading.sections import split_lines
 
-__all__ = ["HTML_SUFFIXES", "from_html", "from_markdown", "make_sections"]
-
-HTML_SUFFIXES = (".html", ".htm")
-"""Files that commands read as HTML without being told."""
+__all__ = ["from_html", "from_markdown", "make_sections"]
 
 _MARKDOWN = MarkdownIt("commonmark").enable("table").disable("inline")
 _ITEMS = {

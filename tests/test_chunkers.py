@@ -276,9 +276,7 @@ def test_the_command_cuts_without_a_model(
 
 def test_the_command_keeps_the_structure_of_markdown(examples: dict[str, str]) -> None:
     path = ROOT / "examples" / "espresso.md"
-    done = run(
-        "segment", path, "--chunker", "paragraphs", "--markdown", "--format", "jsonl", "--header", "{section}"
-    )
+    done = run("segment", path, "--chunker", "paragraphs", "--format", "jsonl", "--header", "{section}")
     assert done.returncode == 0, done.stderr
     document = from_markdown(examples["espresso.md"], id=str(path))
     expected = ParagraphChunker(ChunkConfig(header="{section}")).chunk(document)

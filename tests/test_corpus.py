@@ -451,7 +451,7 @@ def test_mistakes_in_the_input(
     [
         {"shard_size": 0}, {"workers": -1}, {"max_errors": True}, {"output_format": "xml"},
         {"carry": "url"}, {"carry": ("text",)}, {"carry": ("a", "a")}, {"carry": ("section",)},
-        {"markup": "html"},
+        {"markup": "latex"},
     ],
 )  # fmt: skip
 def test_settings_out_of_range(setting: dict[str, Any]) -> None:

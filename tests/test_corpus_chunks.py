@@ -1,5 +1,6 @@
 """Runs over corpora with every way of cutting: the rows are those of the cutter itself."""
 
+import gzip
 import json
 import os
 import signal
@@ -147,6 +148,34 @@ def test_sizes_hold_and_say_where_chunks_are_from(
     assert {row["context"]["header"] for row in by_id["career"]} == {"A career\n\n"}
     assert {row["context"]["header"] for row in by_id["n3"]} == {"n3\n\n"}
     assert len({row["chunk_id"] for row in rows}) == len(rows)
+
+
+def test_html_by_name_or_option(tmp_path: Path) -> None:
+    source = "<title>T</title><h1>Fog</h1><p>It is&nbsp;common.</p><nav>Home</nav><p>A bell helps.</p>"
+    (tmp_path / "in").mkdir()
+    for name in ("a.html", "b.HTM", "d.txt"):
+        (tmp_path / "in" / name).write_text(source)
+    (tmp_path / "in" / "c.html.gz").write_bytes(gzip.compress(source.encode()))
+    # The text of such a page, as crawls have it.
+    (tmp_path / "in" / "e.jsonl").write_text(json.dumps({"id": "https://a.b/c.html", "text": source}))
+    for markup in ("auto", "html"):
+        output = tmp_path / markup
+        settings = CorpusConfig(markup=markup)  # type: ignore[arg-type]
+        run([tmp_path / "in"], output, ParagraphChunker(ChunkConfig(header="{document}")), settings)
+        found: dict[str, list[dict[str, Any]]] = {}
+        for row in rows_of(output):
+            found.setdefault(row["doc_id"], []).append(row)
+        assert len(found) == 5
+        for name, rows in found.items():
+            if markup == "html" or (name.lower().endswith((".html", ".htm", ".gz")) and "//" not in name):
+                text = "".join(row["text"] for row in rows)
+                assert " ".join(text.split()) == "Fog It is common. A bell helps."
+                assert {tuple(row["section"]) for row in rows} == {("Fog",)}
+                assert {row["context"]["header"] for row in rows} == {"T\n\n"}
+                last = rows[-1]
+                assert "A bell helps." in source[last["source_start"] : last["source_end"]]
+            else:
+                assert "".join(row["text"] for row in rows) == source
 
 
 @pytest.mark.parametrize("markup", ["auto", "plain", "markdown"])

@@ -79,6 +79,21 @@ def test_sizes_and_context_too(tiny: Segmenter, tmp_path: Path) -> None:
     assert Hasher.hash(mapped) == first != Hasher.hash(tiny.as_map(chunks=settings["chunks"]))
 
 
+def test_structure_too(tiny: Segmenter) -> None:
+    texts = ["# Fog\n\nIt is common.", "<h1>Fog</h1><p>It is common.", None]
+    before = Dataset.from_dict({"id": ["a.md", "b.html", "c.md"], "text": texts})
+    sections = {}
+    for markup in ("auto", "plain", "markdown", "html"):
+        mapped = tiny.as_map(markup=markup)  # type: ignore[arg-type]
+        found = before.map(mapped, batched=True, features=mapped.features(before.features))
+        sections[markup] = [chunks and chunks[0]["section"] for chunks in found["chunks"]]
+    fog: list[str] = ["Fog"]
+    assert sections["auto"] == [fog, [], None]
+    assert sections["plain"] == [[], [], None]
+    assert sections["markdown"] == [fog, [], None]
+    assert sections["html"] == [[], fog, None]
+
+
 def test_a_row_a_chunk(tiny: Segmenter, tmp_path: Path) -> None:
     before = dataset(tmp_path)
     flat = tiny.as_map(flatten=True)

@@ -13,15 +13,20 @@ from segmenter.chunkers import FixedSizeChunker, ParagraphChunker
 from segmenter.office import from_docx, from_pdf
 
 from .cutting import words
+from .test_cli import rows, run
 
 
-def test_pages_of_a_pdf_are_form_feeds(tmp_path: Path) -> None:
-    lines = ["The harbour lies in a fjord.", "", "Fog is common in autumn."]
-    with mpl.rc_context({"pdf.fonttype": 42}), PdfPages(tmp_path / "a.pdf") as pages:
+def write_pdf(path: Path, lines: list[str]) -> None:
+    with mpl.rc_context({"pdf.fonttype": 42}), PdfPages(path) as pages:
         for line in lines:
             figure = Figure()
             figure.text(0.1, 0.5, line)
             pages.savefig(figure)
+
+
+def test_pages_of_a_pdf_are_form_feeds(tmp_path: Path) -> None:
+    lines = ["The harbour lies in a fjord.", "", "Fog is common in autumn."]
+    write_pdf(tmp_path / "a.pdf", lines)
     document = from_pdf(tmp_path / "a.pdf")
     assert document.id == "a.pdf"
     assert [page.strip() for page in document.text.split("\f")] == lines
@@ -69,3 +74,18 @@ def test_files_that_are_something_else(tmp_path: Path, read) -> None:  # type: i
     for path in (tmp_path / "no", tmp_path / "missing", tmp_path):
         with pytest.raises(InputError, match="cannot read"):
             read(path)
+
+
+def test_the_command_knows_them_by_name(tmp_path: Path) -> None:
+    file = docx.Document()
+    file.add_heading("The bell", level=1)
+    file.add_paragraph("It was cast in 1887.")
+    file.save(str(tmp_path / "a.DOCX"))
+    write_pdf(tmp_path / "b.pdf", ["Fog is common.", "A bell helps."])
+    (tmp_path / "c.docx").write_bytes(b"not a Word file")
+    paths = [tmp_path / name for name in ("a.DOCX", "c.docx", "b.pdf")]
+    done = run("segment", "--chunker", "paragraphs", "--format", "jsonl", *paths)
+    found = {(Path(str(row["doc_id"])).name, str(row["section"]), row["page"]) for row in rows(done.stdout)}
+    assert found == {("a.DOCX", "['The bell']", None), ("b.pdf", "[]", 1)}
+    assert done.returncode == 2
+    assert b"c.docx, expected a Word file" in done.stderr

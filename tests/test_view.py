@@ -312,7 +312,7 @@ def test_view_reads_labels(tiny_folder: Path, tmp_path: Path) -> None:
         "segmenter: this is document 2, doc 2; --document shows another\n",
         "",
     ]
-    done = run("view", tmp_path / "titles.md", "-o", out, "--model", tiny_folder, "--markdown")
+    done = run("view", tmp_path / "titles.md", "-o", out, "--model", tiny_folder)
     data = data_of(out.read_text(encoding="utf-8"))
     assert (done.returncode, data["labels"], len(data["forced"])) == (0, None, 1)
 

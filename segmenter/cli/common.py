@@ -21,6 +21,8 @@ __all__ = [
     "Documents",
     "Dtype",
     "DtypeChoice",
+    "MarkupChoice",
+    "MarkupOption",
     "Model",
     "SkipBad",
     "Threshold",
@@ -77,6 +79,25 @@ Backend = Annotated[
 ]
 Dtype = Annotated[DtypeChoice, typer.Option(help="What it computes with; auto: as for --backend.")]
 Device = Annotated[str, typer.Option(help="auto: a GPU where there is one; cpu, cuda, cuda:1.")]
+
+
+class MarkupChoice(StrEnum):
+    """What texts are written in."""
+
+    AUTO = "auto"
+    PLAIN = "plain"
+    MARKDOWN = "markdown"
+    HTML = "html"
+
+
+MarkupOption = Annotated[
+    MarkupChoice,
+    typer.Option(
+        "--markup",
+        help="What texts are written in. markdown, html: headings cut, tables, lists and code stay whole, "
+        "tags are left out. auto: what the name says, .md or .html.",
+    ),
+]
 Documents = Annotated[
     list[str],
     typer.Argument(

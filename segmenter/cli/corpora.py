@@ -12,6 +12,8 @@ from segmenter.cli.common import (
     Device,
     Dtype,
     DtypeChoice,
+    MarkupChoice,
+    MarkupOption,
     Model,
     Threshold,
     app,
@@ -48,22 +50,14 @@ class ShardFormat(StrEnum):
     JSONL_ZST = "jsonl.zst"
 
 
-class MarkupChoice(StrEnum):
-    """What texts are written in."""
-
-    AUTO = "auto"
-    PLAIN = "plain"
-    MARKDOWN = "markdown"
-
-
 @app.command()
 def corpus(
     inputs: Annotated[
         list[str],
         typer.Argument(
             metavar="INPUT...",
-            help="Text, JSONL, CSV (.gz, .zst), parquet, arrow files, folders of them, addresses (s3://...), "
-            "or data sets on the hub, owner/name:split.",
+            help="Text, Markdown, HTML, JSONL, CSV (.gz, .zst), parquet, arrow files, folders of them, "
+            "addresses (s3://...), or data sets on the hub, owner/name:split.",
         ),
     ],
     output: Annotated[
@@ -74,13 +68,7 @@ def corpus(
     title_column: Annotated[
         str, typer.Option(help="Column with the titles, for {document} in --header; without one: the id.")
     ] = "title",
-    markup: Annotated[
-        MarkupChoice,
-        typer.Option(
-            help="markdown: headings cut; tables, lists and code do not. auto: where the id, which of a file "
-            "is its name, ends in .md or .markdown. plain: nowhere."
-        ),
-    ] = MarkupChoice.AUTO,
+    markup: MarkupOption = MarkupChoice.AUTO,
     carry: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Write it beside each chunk; may be repeated.")
     ] = None,

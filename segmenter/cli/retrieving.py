@@ -16,12 +16,14 @@ from segmenter.cli.common import (
     Device,
     Dtype,
     DtypeChoice,
+    MarkupChoice,
+    MarkupOption,
     Model,
     app,
     reported,
 )
 from segmenter.cli.cutting import ChunkerChoice, Cutting, parse_cutting
-from segmenter.cli.segmenting import Encoding, read_document
+from segmenter.cli.segmenting import Encoding, File, read_document
 from segmenter.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -85,6 +87,7 @@ def evaluate_retrieval(
         Path | None, typer.Option(metavar="FILE.png", help="Draw each measure against k.")
     ] = None,
     resamples: Annotated[int, typer.Option(min=0, help="Draws of the intervals.")] = 1000,
+    markup: MarkupOption = MarkupChoice.AUTO,
     model: Model = None,
     backend: Backend = BackendChoice.AUTO,
     dtype: Dtype = DtypeChoice.AUTO,
@@ -107,7 +110,7 @@ def evaluate_retrieval(
     with reported():
         if plot is not None:
             check_plot(plot)
-        documents, asked = retrieval.read_corpus(corpus), retrieval.read_questions(questions)
+        documents, asked = retrieval.read_corpus(corpus, markup.value), retrieval.read_questions(questions)
         ways = list(_ways(chunker or ["topic"], sweep or []))
         loader = Loader(model, {"backend": backend.value, "dtype": dtype.value, "device": device})
         cutters = {name: loader.build(cutting) for name, cutting in ways}
@@ -133,9 +136,7 @@ def evaluate_retrieval(
 
 @app.command()
 def ask(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A file of text or HTML; - is the standard input.")
-    ],
+    file: File,
     question: Annotated[str, typer.Option(help="What is asked of it.")],
     answer: Annotated[
         str | None, typer.Option(help="Text of the file that answers it; white space does not matter.")
@@ -146,6 +147,7 @@ def ask(
         typer.Option(metavar="N|FROM:TO", help="Of the pieces; 0:4 shows a line for each from 0 to 4."),
     ] = None,
     embedder: EmbedderName = "minilm",
+    markup: MarkupOption = MarkupChoice.AUTO,
     model: Model = None,
     encoding: Encoding = "utf-8",
 ) -> None:
@@ -161,7 +163,7 @@ def ask(
     from segmenter.embedding import Remembering
 
     with reported():
-        document = read_document(file, encoding)
+        document = read_document(file, encoding, markup)
         overlaps = _overlaps(overlap)
         cuttings = [parse_cutting(spec) for spec in chunker or ["topic"]]
         loader = Loader(model, {})

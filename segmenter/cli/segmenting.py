@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,8 @@ from segmenter.cli.common import (
     Device,
     Dtype,
     DtypeChoice,
+    MarkupChoice,
+    MarkupOption,
     Model,
     Threshold,
     app,
@@ -36,7 +38,7 @@ from segmenter.cli.cutting import (
     TargetTokens,
     Tokenizer,
 )
-from segmenter.errors import ConfigError, InputError
+from segmenter.errors import InputError
 
 if TYPE_CHECKING:
     from segmenter.chunkers import Chunker
@@ -45,8 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Encoding",
-    "Html",
-    "Markdown",
+    "File",
     "SentenceChoice",
     "Sentences",
     "boundaries",
@@ -56,6 +57,8 @@ __all__ = [
     "read_text",
     "segment",
 ]
+
+_OFFICE_SUFFIXES = (".pdf", ".docx")
 
 
 class OutputFormat(StrEnum):
@@ -76,20 +79,18 @@ Sentences = Annotated[
     SentenceChoice | None,
     typer.Option(help="auto: by sentencex. lines: every line is one.", show_default="the checkpoint's"),
 ]
-Kind = Literal["markdown", "html"]
 Encoding = Annotated[str, typer.Option(help="Of the files; a UTF-8 byte order mark is fine.")]
-Markdown = Annotated[
-    bool,
-    typer.Option("--markdown", help="The files are Markdown: headings cut; tables, lists and code do not."),
-]
-Html = Annotated[
-    bool,
-    typer.Option(
-        "--html", help="The files are HTML, as those that end in .html or .htm are anyway: tags are left out."
+File = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE", help="Text, Markdown, HTML, PDF or Word (.docx); - is the standard input."
     ),
 ]
 Files = Annotated[
-    list[str], typer.Argument(metavar="FILE...", help="Files of text or HTML; - is the standard input.")
+    list[str],
+    typer.Argument(
+        metavar="FILE...", help="Text, Markdown, HTML, PDF or Word (.docx); - is the standard input."
+    ),
 ]
 
 
@@ -108,8 +109,7 @@ def segment(
     size: Size = None,
     style: StyleOption = StyleChoice.WINDOW,
     tokenizer: Tokenizer = None,
-    markdown: Markdown = False,
-    html: Html = False,
+    markup: MarkupOption = MarkupChoice.AUTO,
     sentences: Sentences = None,
     backend: Backend = BackendChoice.AUTO,
     dtype: Dtype = DtypeChoice.AUTO,
@@ -144,15 +144,12 @@ def segment(
         tokenizer=tokenizer,
     )
     with reported():
-        if markdown and html:
-            raise ConfigError("got --markdown and --html, expected one of them")
         segmenter = None
         if cutting.needs_model:
             segmenter = load(model, threshold, sentences, backend, dtype, device)
         cutter = cutting.build(segmenter)
         failures: list[str] = []
-        kind: Kind | None = "markdown" if markdown else "html" if html else None
-        documents = _documents(files, encoding, kind, failures)
+        documents = _documents(files, encoding, markup, failures)
         if output_format is OutputFormat.TEXT and sys.stdout.isatty():
             _show_in_colour(cutter, documents)
         else:
@@ -198,9 +195,8 @@ def _show(chunk: "Chunk") -> None:
 
 @app.command()
 def boundaries(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A file of text or HTML; - is the standard input.")
-    ],
+    file: File,
+    markup: MarkupOption = MarkupChoice.AUTO,
     model: Model = None,
     threshold: Threshold = None,
     sentences: Sentences = None,
@@ -216,7 +212,7 @@ def boundaries(
     Example: segmenter boundaries report.txt
     """
     with reported():
-        document = read_document(file, encoding)
+        document = read_document(file, encoding, markup)
         segmenter = load(model, threshold, sentences, backend, dtype, device)
         result = segmenter.segment(document, show_progress=sys.stderr.isatty())
         cut = set(result.boundaries)
@@ -291,32 +287,33 @@ def load(
 
 
 def _documents(
-    files: list[str], encoding: str, kind: Kind | None, failures: list[str]
+    files: list[str], encoding: str, markup: MarkupChoice, failures: list[str]
 ) -> Iterator["Document"]:
     """Read files one by one; a bad one is told and passed over, so that the others are not lost."""
     for file in files:
         try:
-            yield read_document(file, encoding, kind)
+            yield read_document(file, encoding, markup)
         except InputError as error:
             failures.append(str(error))
 
 
-def read_document(file: str, encoding: str, kind: Kind | None = None) -> "Document":
-    """Read a document, of whose structure is known what its kind tells.
+def read_document(file: str, encoding: str, markup: MarkupChoice) -> "Document":
+    """Read a document and its structure.
 
     :param file: Its path; ``-`` is the standard input.
     :param encoding: As Python names it.
-    :param kind: What it is; None: HTML if its name says so, else plain text.
+    :param markup: What it is written in.
     :return: The document, whose id is the path.
     :raises InputError: If it cannot be read or decoded.
+    :raises MissingPackageError: If it is PDF or Word, and what reads it is not installed.
     """
-    from segmenter.document import Document
-    from segmenter.structure import HTML_SUFFIXES, from_html, from_markdown
+    from segmenter.markup import language_of, read_markup
 
-    text = read_text(file, encoding)
-    if kind == "html" or file.lower().endswith(HTML_SUFFIXES):
-        return from_html(text, id=file)
-    return from_markdown(text, id=file) if kind == "markdown" else Document(text=text, id=file)
+    if markup is MarkupChoice.AUTO and file.lower().endswith(_OFFICE_SUFFIXES):
+        from segmenter.office import from_docx, from_pdf
+
+        return (from_pdf if file.lower().endswith(".pdf") else from_docx)(file, id=file)
+    return read_markup(read_text(file, encoding), language_of(file, markup.value), id=file)
 
 
 def read_text(file: str, encoding: str) -> str:

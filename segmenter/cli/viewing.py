@@ -15,6 +15,8 @@ from segmenter.cli.common import (
     Device,
     Dtype,
     DtypeChoice,
+    MarkupChoice,
+    MarkupOption,
     Model,
     Threshold,
     app,
@@ -34,7 +36,7 @@ from segmenter.cli.cutting import (
     parse_cutting,
 )
 from segmenter.cli.retrieving import Loader
-from segmenter.cli.segmenting import Encoding, Markdown, Sentences, load, read_document
+from segmenter.cli.segmenting import Encoding, File, Sentences, load, read_document
 from segmenter.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -43,26 +45,23 @@ if TYPE_CHECKING:
 
 __all__ = ["compare", "view"]
 
-_LABELLED = ("jsonl", "parquet", "html", "rst")
-"""Kinds of files that are no plain text."""
+_LABELLED = ("jsonl", "parquet", "rst")
+"""Kinds of files that are no texts, or always have labels."""
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE.html", help="The page to write.")]
 
 
 @app.command()
 def view(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="A text or labelled file; - is the standard input, a text."),
-    ],
+    file: File,
     output: Output,
-    markdown: Markdown = False,
+    markup: MarkupOption = MarkupChoice.AUTO,
     labelled: Annotated[
         bool,
         typer.Option(
             "--labelled",
             help="Headings or separators of the file are the labels, and are left out of its text, as "
-            "`segmenter evaluate` reads it; JSONL, parquet, HTML, reStructuredText and .ref always are.",
+            "`segmenter evaluate` reads it; JSONL, parquet, reStructuredText and .ref always are.",
         ),
     ] = False,
     document: Annotated[int, typer.Option(min=1, help="Which one, in a file of several.")] = 1,
@@ -89,7 +88,7 @@ def view(
         source = _labelled(file, document) if labelled or _is_labelled(file) else None
         if source is None and document > 1:
             raise InputError(f"got --document {document}, but {file} is one text")
-        text = None if source is not None else _read(file, encoding, markdown)
+        text = None if source is not None else _read(file, encoding, markup)
         segmenter = load(model, threshold, sentences, backend, dtype, device)
         shows = sys.stderr.isatty()
         if source is not None:
@@ -103,7 +102,7 @@ def view(
 
 @app.command()
 def compare(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A text file; - is the standard input.")],
+    file: File,
     chunker: Annotated[
         list[str],
         typer.Option(
@@ -123,7 +122,7 @@ def compare(
     header: Header = None,
     size: Size = None,
     tokenizer: Tokenizer = None,
-    markdown: Markdown = False,
+    markup: MarkupOption = MarkupChoice.AUTO,
     model: Model = None,
     sentences: Sentences = None,
     backend: Backend = BackendChoice.AUTO,
@@ -156,7 +155,7 @@ def compare(
         runs_with = {"backend": backend.value, "dtype": dtype.value, "device": device}
         loader = Loader(model, {**runs_with, "sentences": sentences.value if sentences else None})
         cutters = {name: loader.build(cutting) for name, cutting in cuttings.items()}
-        text = _read(file, encoding, markdown)
+        text = _read(file, encoding, markup)
         cuts = {name: cutter.chunk(text) for name, cutter in cutters.items()}
         counted_by = None if tokenizer is None else load_tokenizer(tokenizer)
         _write(pages.compare_page(cuts, title=text.title or text.id or file, tokenizer=counted_by), output)
@@ -197,9 +196,9 @@ def _labelled(file: str, number: int) -> "LabelledDocument":
     return found
 
 
-def _read(file: str, encoding: str, markdown: bool) -> "Document":
+def _read(file: str, encoding: str, markup: MarkupChoice) -> "Document":
     name = "standard input" if file == "-" else Path(file).name
-    return replace(read_document(file, encoding, "markdown" if markdown else None), id=name)
+    return replace(read_document(file, encoding, markup), id=name)
 
 
 def _check_output(output: Path) -> None:

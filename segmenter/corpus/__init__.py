@@ -11,7 +11,7 @@
         corpus.run(["articles/"], "small-chunks/", chunker)
 """
 
-from segmenter.corpus.config import CorpusConfig, Markup, OutputFormat
+from segmenter.corpus.config import CorpusConfig, OutputFormat
 from segmenter.corpus.cutting import CorpusChunker
 from segmenter.corpus.ranks import Rank, device_of, this_rank
 from segmenter.corpus.report import CorpusReport
@@ -21,7 +21,6 @@ __all__ = [
     "CorpusChunker",
     "CorpusConfig",
     "CorpusReport",
-    "Markup",
     "OutputFormat",
     "Rank",
     "device_of",

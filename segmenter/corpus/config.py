@@ -5,15 +5,12 @@ from typing import Literal, get_args
 
 from segmenter.errors import ConfigError
 from segmenter.mapping import CHUNK_COLUMNS
+from segmenter.markup import Markup
 
-__all__ = ["CorpusConfig", "Markup", "OutputFormat"]
+__all__ = ["CorpusConfig", "OutputFormat"]
 
 OutputFormat = Literal["parquet", "jsonl", "jsonl.zst"]
 """What the shards are."""
-
-Markup = Literal["auto", "plain", "markdown"]
-"""What texts are written in. ``"auto"``: Markdown if the document's id, which of a file is its name, ends in
-``.md`` or ``.markdown``; else plain text."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,8 +20,9 @@ class CorpusConfig:
     :ivar text_column: Column with the texts, where the input has columns.
     :ivar id_column: Column with the ids; a document without one is named by its file and place.
     :ivar title_column: Column with the titles, which ``{document}`` in a header becomes; without one, the id.
-    :ivar markup: What the texts are written in: in Markdown headings cut and give the section; tables, lists
-        and code stay whole.
+    :ivar markup: What the texts are written in: in Markdown and HTML headings cut and give the section;
+        tables, lists and code stay whole. ``"auto"``: what a file's name says; of the rows of a table, or the
+        lines of a file, Markdown where the id ends as such files do.
     :ivar carry: Other columns to write beside each chunk.
     :ivar split: The split of a hub name that has none.
     :ivar shard_size: Documents of a shard, 1 or more; what a kill costs at most.

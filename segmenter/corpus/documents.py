@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from segmenter.corpus.config import CorpusConfig, Markup
+from segmenter.corpus.config import CorpusConfig
 from segmenter.document import Document as Source
 from segmenter.errors import InputError
+from segmenter.markup import Language, language_of, read_markup
 from segmenter.reading.rows import read_object
-from segmenter.structure import from_markdown
 from segmenter.tokenizing import replace_surrogates
 
 __all__ = ["BadDocument", "Document", "RawDocument", "parse"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MARKDOWN = re.compile(r"\.(md|markdown)(\.gz|\.zst)?\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +48,22 @@ class Document:
     :ivar id: Names it.
     :ivar text: Any string that can be written to a file.
     :ivar title: What a reader would call it, if that is known.
+    :ivar language: What the text is written in.
     :ivar carried: A value for each column to carry.
     """
 
     id: str
     text: str
     title: str | None = None
+    language: Language = "plain"
     carried: tuple[Any, ...] = ()
 
-    def source(self, markup: Markup) -> Source:
+    def source(self) -> Source:
         """What cutters take.
 
-        :param markup: What the text is written in.
         :return: The document, its structure known if there is any.
         """
-        if markup == "markdown" or (markup == "auto" and _MARKDOWN.search(self.id)):
-            return from_markdown(self.text, id=self.id, title=self.title)
-        return Source(text=self.text, id=self.id, title=self.title)
+        return read_markup(self.text, self.language, id=self.id, title=self.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,9 @@ def parse(raw: RawDocument, config: CorpusConfig, keep_types: bool = False) -> D
             raise raw.content
         if raw.kind == "text":
             assert isinstance(raw.content, bytes)
-            return Document(name, _checked(raw.content, config), carried=(None,) * len(config.carry))
+            text = _checked(raw.content, config)
+            language = language_of(name, config.markup)
+            return Document(name, text, language=language, carried=(None,) * len(config.carry))
         row = read_object(raw.content) if isinstance(raw.content, bytes) else raw.content
         name = _id(row.get(config.id_column), name)
         if config.text_column not in row:
@@ -105,7 +105,7 @@ def parse(raw: RawDocument, config: CorpusConfig, keep_types: bool = False) -> D
         carried = tuple(_carried(row.get(column), keep_types, config) for column in config.carry)
     except InputError as error:
         return BadDocument(name, str(error))
-    return Document(name, text, title or None, carried)
+    return Document(name, text, title or None, language_of(name, config.markup, is_file=False), carried)
 
 
 def _id(value: Any, default: str) -> str:

@@ -7,7 +7,6 @@ import numpy as np
 
 from segmenter.chunkers import Chunker
 from segmenter.config import ChunkConfig
-from segmenter.corpus.config import Markup
 from segmenter.corpus.documents import BadDocument, Document
 from segmenter.counting import Counter
 from segmenter.document import Chunk
@@ -141,12 +140,7 @@ def cut_of(item: Item, result: Segmentation, found: tuple[Chunk, ...] | str) -> 
 
 
 def begin(
-    shard: int,
-    position: int,
-    document: Document | BadDocument,
-    first: First,
-    markup: Markup,
-    profile: Profile,
+    shard: int, position: int, document: Document | BadDocument, first: First, profile: Profile
 ) -> Item:
     """Do the first work on a document, unless it is bad or turns out to be.
 
@@ -154,14 +148,13 @@ def begin(
     :param position: Bytes of the input up to its end.
     :param document: The document.
     :param first: The work.
-    :param markup: What its text is written in.
     :param profile: Counts the time.
     :return: The item.
     """
     prepared = None
     if isinstance(document, Document):
         try:
-            prepared = first(document.source(markup), profile)
+            prepared = first(document.source(), profile)
             document = Document(document.id, "", carried=document.carried)
         except Exception as error:  # a splitter of the user's, memory: it must not cost the others
             document = BadDocument(document.id, _cause(error))

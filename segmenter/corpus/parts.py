@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from segmenter.errors import InputError, first_line
+from segmenter.markup import HTML_SUFFIXES, MARKDOWN_SUFFIXES
 from segmenter.reading.files import HubDataset, kind_of, locate
 
 __all__ = ["KINDS", "Part", "find_parts", "fingerprint"]
 
 _LINES = (".jsonl", ".ndjson", ".json")
-_TEXTS = (".txt", ".text", ".md", ".markdown", ".rst")
+_TEXTS = (".txt", ".text", ".rst", *MARKDOWN_SUFFIXES, *HTML_SUFFIXES)
 _PACKED = (".gz", ".zst")
 
 KINDS = {

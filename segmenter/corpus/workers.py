@@ -41,7 +41,7 @@ class _Work:
 
     def _item(self, shard: int, raw: RawDocument, profile: Profile) -> Item:
         document = parse(raw, self._config, self._keep_types)
-        return begin(shard, raw.position, document, self._first, self._config.markup, profile)
+        return begin(shard, raw.position, document, self._first, profile)
 
     def end(self, results: Sequence[Segmentation]) -> list[tuple[Chunk, ...] | str]:
         assert self._last is not None

@@ -34,6 +34,7 @@ from segmenter.corpus.shards import chunk_rows, error_line, open_shard, publish,
 from segmenter.counting import TextTokenizer, counter_of
 from segmenter.errors import ConfigError, CorpusError, first_line
 from segmenter.extras import require
+from segmenter.markup import language_of
 from segmenter.profiling import Profile
 
 require("ray")
@@ -126,8 +127,8 @@ def read(inputs: Iterable[str | os.PathLike[str]], config: CorpusConfig | None =
 
     :param inputs: As for :func:`segmenter.corpus.run`.
     :param config: How to read.
-    :return: A row a document: ``doc_id``, ``title``, ``text`` and ``cause``, of which one is null, and what
-        is carried.
+    :return: A row a document: ``doc_id``, ``title``, ``language`` (what the text is written in), ``text`` and
+        ``cause``, of which one is null, and what is carried.
     :raises InputError: If there is nothing to read.
     """
     config = config or CorpusConfig()
@@ -160,8 +161,8 @@ def segment(
 ) -> Dataset:
     """Cut documents, in actors that hold the model.
 
-    :param documents: Rows with ``doc_id`` and ``text``, perhaps ``title``, as :func:`read` gives them or of
-        your own.
+    :param documents: Rows with ``doc_id`` and ``text``, perhaps ``title`` and ``language``, as :func:`read`
+        gives them or of your own.
     :param config: Which columns are carried, and what the texts are written in.
     :param model: Arguments of ``Segmenter.from_pretrained``, which each actor calls.
     :param chunks: How to cut; None: at the threshold, without limits.
@@ -253,8 +254,7 @@ class _Actor:
         config, profile = self._config, Profile()
         columns = schema(config, {name: batch.schema.field(name).type for name in config.carry})
         items = (
-            begin(0, 0, _document(row, config), self._cutter.first, config.markup, profile)
-            for row in batch.to_pylist()
+            begin(0, 0, _document(row, config), self._cutter.first, profile) for row in batch.to_pylist()
         )
         rows: list[dict[str, Any]] = []
         for _, item, result in self._cutter.cut(items):
@@ -386,7 +386,7 @@ def _tables(
     stream: Stream, config: CorpusConfig, types: "dict[str, pyarrow.DataType] | None"
 ) -> Iterator[pyarrow.Table]:
     carried = [(name, (types or {}).get(name, pyarrow.string())) for name in config.carry]
-    names = ("doc_id", "text", "title", CAUSE)
+    names = ("doc_id", "text", "title", "language", CAUSE)
     columns = pyarrow.schema([*((name, pyarrow.string()) for name in names), *carried])
     rows: list[dict[str, Any]] = []
     weight = 0
@@ -395,8 +395,9 @@ def _tables(
         if isinstance(document, BadDocument):
             rows.append({"doc_id": document.id, CAUSE: document.cause})
         else:
+            known = {"title": document.title, "language": document.language}
             values = dict(zip(config.carry, document.carried, strict=True))
-            rows.append({"doc_id": document.id, "text": document.text, "title": document.title, **values})
+            rows.append({"doc_id": document.id, "text": document.text, **known, **values})
         weight += raw.weight
         if weight >= _ROWS_BYTES or len(rows) == _ROWS:
             yield pyarrow.Table.from_pylist(rows, schema=columns)
@@ -411,4 +412,6 @@ def _document(row: Mapping[str, Any], config: CorpusConfig) -> Document | BadDoc
         return BadDocument(str(row["doc_id"]), "got null, expected a text")
     carried = tuple(row[name] for name in config.carry)
     title = row.get("title")
-    return Document(str(row["doc_id"]), row["text"], None if title is None else str(title), carried)
+    name = str(row["doc_id"])
+    language = row.get("language") or language_of(name, config.markup, is_file=False)
+    return Document(name, row["text"], None if title is None else str(title), language, carried)
