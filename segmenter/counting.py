@@ -21,6 +21,15 @@ from segmenter.tokenizing import replace_surrogates
 __all__ = ["Counter", "TextTokenizer", "counter_of"]
 
 _TEXTS_AT_ONCE = 1000
+_PROBES = (
+    "Fog is common in autumn.",
+    "unreadability, 1,234.5 km/h",
+    "naïve Übergrößenträger",
+    "東京の霧",
+    "x = [0] * 9",
+)
+"""Tokenizers that count these alike are taken for one."""
+
 _WORD = re.compile(r"\S+")
 _T = TypeVar("_T")
 
@@ -161,9 +170,10 @@ class _PlainCounter:
         self._tokenize = tokenize
         self._name = name
 
-    @property
+    @cached_property
     def name(self) -> str:
-        return self._name
+        # All lambdas have one name, and what a closure holds has none.
+        return f"{self._name} {self.count(_PROBES).tolist()}"
 
     def count(self, texts: Sequence[str]) -> NDArray[np.int64]:
         return np.array([self._one(replace_surrogates(text)) for text in texts], dtype=np.int64)

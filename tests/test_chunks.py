@@ -102,6 +102,8 @@ def test_fingerprints_change_with_the_settings_and_only_with_them(tiny: Segmente
         result.rechunk(ChunkConfig(max_tokens=20)),
         result.rechunk(ChunkConfig(max_tokens=20), words),
         result.rechunk(ChunkConfig(max_tokens=20), len),
+        result.rechunk(ChunkConfig(max_tokens=20), lambda text: len(text) // 4),
+        result.rechunk(ChunkConfig(max_tokens=20), lambda text: len(text) // 5),
         result.rechunk(ChunkConfig(neighbours=1)),
         Segmenter.from_pretrained(tiny_folder, device="cpu", candidates="all").segment(text),
         Segmenter.from_pretrained(tiny_folder, device="cpu", sentences="lines").segment(text),

@@ -26,7 +26,7 @@ from segmenter.chunkers import (
     WholeDocument,
 )
 from segmenter.corpus import CorpusChunker, CorpusConfig, run
-from segmenter.rivals import GreedyChunker, TextTilingChunker
+from segmenter.rivals import DriftChunker, GreedyChunker, TextTilingChunker
 from segmenter.structure import from_markdown
 
 from .conftest import ROOT
@@ -82,6 +82,13 @@ def embed_text(row: dict[str, Any]) -> str:
     return str(context["header"] + context["before"] + row["text"] + context["after"])
 
 
+class Letters:
+    """An embedder: how often each letter is there."""
+
+    def __call__(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0, *(float(text.count(letter)) for letter in "aehinorst")] for text in texts]
+
+
 CHUNKERS: dict[str, Callable[[Segmenter, Tokenizer], CorpusChunker]] = {
     "topic": lambda tiny, _: TopicChunker(tiny),
     "topic to sizes": lambda tiny, embedder: TopicChunker(tiny, SIZES, embedder),
@@ -92,6 +99,7 @@ CHUNKERS: dict[str, Callable[[Segmenter, Tokenizer], CorpusChunker]] = {
     "tokens": lambda _, embedder: FixedSizeChunker(20, 0.2, "tokens", tokenizer=embedder),
     "greedy": lambda _, embedder: GreedyChunker(30, embedder),
     "texttiling": lambda _, embedder: TextTilingChunker(10, 2, ChunkConfig(max_tokens=99), embedder),
+    "drift": lambda _, embedder: DriftChunker(Letters(), 70, config=SIZES, tokenizer=embedder),
     "whole": lambda _, embedder: WholeDocument(),
 }
 

@@ -31,8 +31,10 @@ def rows_by_document(output: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def test_a_cluster_that_loses_a_node_gives_the_same(tiny_folder: Path, tmp_path: Path) -> None:
-    inputs, output, right = tmp_path / "in", tmp_path / "out", tmp_path / "right"
+    inputs, output, right, pages = (tmp_path / name for name in ("in", "out", "right", "pages"))
     inputs.mkdir()
+    pages.mkdir()
+    (pages / "fog.html").write_text("<h1>Fog</h1><p>It is common.</p><p>A bell helps.</p>")
     for number in range(FILES):
         numbers = range(number * DOCUMENTS, (number + 1) * DOCUMENTS)
         rows = [{"id": n, "text": text(n), "url": f"u{n}", "title": f"Title {n}"} for n in numbers]
@@ -66,7 +68,10 @@ def test_a_cluster_that_loses_a_node_gives_the_same(tiny_folder: Path, tmp_path:
     assert schemas[0].equals(schemas[1])
     assert not list(output.rglob(".partial-*"))
     assert len(list((output / "data").iterdir())) == FILES
-    run([inputs], tmp_path / "right paragraphs", ParagraphChunker(), config())
+    run(
+        [inputs, pages], tmp_path / "right paragraphs", ParagraphChunker(ChunkConfig(max_tokens=40)), config()
+    )
+    assert "chunks, 8 bad documents; wrote" in done.stdout
     assert rows_by_document(tmp_path / "paragraphs") == rows_by_document(tmp_path / "right paragraphs")
 
 

@@ -50,7 +50,7 @@ def score(
             return None
         small += size < (config.min_tokens or 0)
         if config.target_tokens:
-            total -= log(size / config.target_tokens) ** 2 / (2 * 0.5**2)
+            total -= log(size / config.target_tokens) ** 2 / (2 * 0.3**2)
     return -small, total
 
 

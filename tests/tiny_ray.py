@@ -1,8 +1,9 @@
-"""A run on a cluster of two nodes, the second of which is lost in the middle, and one without a model.
+"""A run on a cluster of two nodes, the second of which is lost in the middle; then the script, with no model.
 
 ``python -m tests.tiny_ray MODEL INPUT OUTPUT``
 """
 
+import subprocess
 import sys
 import threading
 import time
@@ -12,11 +13,11 @@ import ray
 from ray.cluster_utils import Cluster
 
 from segmenter import ChunkConfig
-from segmenter.chunkers import ParagraphChunker
 from segmenter.errors import CorpusError
 from segmenter.integrations.ray import run
 from segmenter.sentences import SentencexSplitter
 
+from .conftest import ROOT
 from .tiny_corpus import config
 
 STORE = 100_000_000
@@ -74,7 +75,9 @@ def main() -> None:
     files = len(list(output.glob("data/part-*")))
     alive = sum(node["Alive"] for node in ray.nodes())
     print(f"{nodes} {alive} {report.files == files} {report.chunks} {report.bad_documents}", flush=True)
-    run([inputs], output.with_name("paragraphs"), config(), chunker=ParagraphChunker())
+    script = [sys.executable, ROOT / "scripts" / "segment_corpus_ray.py", inputs, output.with_name("pages")]
+    options = ["--output", output.with_name("paragraphs"), "--address", cluster.address]
+    subprocess.run([*script, *options, "--chunker", "paragraphs:max_tokens=40"], check=True)
     ray.shutdown()
     cluster.shutdown()
 
