@@ -130,12 +130,14 @@ def _fill(kind: str, data: dict[str, Any], title: str) -> str:
             ]
         ),
         "title": escape(replace_surrogates(title)),
+        "kind": kind,
+        "body": _read(f"{kind}.html"),
         "style": style,
         "script": script,
         "data": _json(data),
     }
     # In one pass, so that a text that looks like a slot stays text.
-    return _SLOT.sub(lambda slot: values[slot[1]], _read(f"{kind}.html"))
+    return _SLOT.sub(lambda slot: values[slot[1]], _read("shell.html"))
 
 
 def _read(name: str) -> str:
