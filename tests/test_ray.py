@@ -19,7 +19,9 @@ from .conftest import ROOT
 from .tiny_corpus import config, text
 from .tiny_ray import SIZES, SlowSplitter
 
-FILES, DOCUMENTS = 8, 60
+FILES, DOCUMENTS = 8, 40
+SOON = {"period_ms": 500, "initial_delay_ms": 500, "timeout_ms": 1000, "failure_threshold": 3}
+"""When the head takes a node for lost."""
 
 
 def rows_by_document(output: Path) -> dict[str, list[dict[str, Any]]]:
@@ -43,10 +45,13 @@ def test_a_cluster_that_loses_a_node_gives_the_same(tiny_folder: Path, tmp_path:
     done = subprocess.run(
         [sys.executable, "-m", "tests.tiny_ray", tiny_folder, inputs, output],
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=900,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"},
+        env={
+            **os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0",
+            **{f"RAY_health_check_{name}": str(value) for name, value in SOON.items()},
+        },
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-5000:]
-    segmenter = Segmenter.from_pretrained(tiny_folder, device="cpu", sentences=SlowSplitter())
+    segmenter = Segmenter.from_pretrained(tiny_folder, device="cpu", sentences=SlowSplitter(0))
     expected = run([inputs], right, TopicChunker(segmenter, SIZES, len), config(carry=("url",)))
     lines_of_ours = [line for line in done.stdout.splitlines() if not line.startswith("202")]
     assert lines_of_ours[0].endswith("is not empty, expected a new or empty folder")

@@ -27,8 +27,12 @@ SIZES = ChunkConfig(max_tokens=90, neighbours=1, header="{document}")
 class SlowSplitter(SentencexSplitter):
     """Takes its time, so that there is a middle."""
 
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
     def starts(self, text: str) -> list[int]:
-        time.sleep(0.02)
+        time.sleep(self._seconds)
         return super().starts(text)
 
 
@@ -65,7 +69,7 @@ def main() -> None:
         sorted(inputs.iterdir()),
         output,
         config(carry=("url",)),
-        model={"model": str(model), "device": "cpu", "sentences": SlowSplitter()},
+        model={"model": str(model), "device": "cpu", "sentences": SlowSplitter(0.03)},
         chunks=SIZES,
         tokenizer=len,
         actors=(2, 2),
