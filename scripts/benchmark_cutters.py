@@ -67,7 +67,7 @@ def main(
     only: Annotated[str, typer.Option(help="Names that begin so; all if left out.")] = "",
 ) -> None:
     """Measure and print."""
-    base = "\n\n".join(path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.iterdir())) + "\n\n"
+    base = "\n\n".join(path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*.*"))) + "\n\n"
     length = int(megabytes * 1e6)
     text = (base * (length // len(base) + 1))[:length]
     print("| way | chunks | seconds | MB/s |\n|---|---:|---:|---:|", flush=True)
